@@ -344,7 +344,46 @@ describe("two sessions", () => {
   });
 });
 
+describe("the search of a session", () => {
+  test("asks once for what was typed", async () => {
+    const { page, faults } = await app.open(pathOf("middle"));
+    await row(page, "answer").waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      const text = `${request.url()} ${request.postData() ?? ""}`;
+      if (text.includes("any_text")) asked.push(text);
+    });
+    // Time stands still, so no key can be the last one for long.
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60 * minuteMs);
+    const field = page.getByRole("searchbox", { name: "Search in the session" });
+    await field.pressSequentially("503 again");
+    await page.getByRole("status").getByText("searching").waitFor();
+    await expect.poll(() => new URL(page.url()).searchParams.get("q"), patience).toBe("503 again");
+    expect(asked).toEqual([]);
+
+    await page.clock.resume();
+
+    await page.getByRole("status").getByText("1 hit", { exact: true }).waitFor();
+    expect(asked).toEqual([expect.stringContaining("503 again")]);
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("a session page without a trace to show", () => {
+  test("says that the event of the address is not in the session", async () => {
+    const { page, faults, findings } = await app.open(pathOf("middle", "?event=gone"));
+    const notice = page.getByRole("status").filter({ hasText: "is not in this session" });
+    await notice.waitFor();
+    expect(await notice.textContent()).toBe("The event gone is not in this session.");
+    expect(await findings()).toEqual([]);
+
+    await row(page, "plan").click();
+
+    await notice.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
   test("says that it has no events, that there is none, or what it waits for", async () => {
     const { page, faults, findings, picture } = await app.open(pathOf("empty"));
     await page.getByRole("heading", { name: "No events yet" }).waitFor();

@@ -2,7 +2,7 @@
 // question is kept in the address, so a reload or an ended sign-in loses nothing.
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -12,6 +12,7 @@ import { Input } from "../../design/input.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
+import { useSettled } from "../../design/use-settled.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { fromChart, toChartFields } from "./chart-messages.ts";
@@ -56,7 +57,7 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [name, setName] = useState(search.name ?? nameStored);
-  const settled = useSettled(question);
+  const settled = useSettledQuestion(question);
   const setSearch = useCallback(
     (change: Partial<ChartEditSearch>) =>
       void navigate({
@@ -139,14 +140,9 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
 /** Time without a change after which a question is asked. */
 const settleMs = 300;
 
-function useSettled(question: Question): Question {
-  const [settled, setSettled] = useState(question);
-  const text = JSON.stringify(question);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(JSON.parse(text) as Question), settleMs);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
+function useSettledQuestion(question: Question): Question {
+  const text = useSettled(JSON.stringify(question), settleMs);
+  return useMemo(() => JSON.parse(text) as Question, [text]);
 }
 
 type SavedChart = {

@@ -52,6 +52,8 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
     );
   }
   const name = session?.name ?? "Session";
+  const { event } = search;
+  const isAbsent = event !== undefined && !isReading && tree?.indexOf.has(event) === false;
   return (
     <Page
       title={name}
@@ -68,6 +70,11 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
       }
     >
       {error ? <ErrorState error={error} isInline onRetry={skeleton.refresh} /> : null}
+      {isAbsent ? (
+        <p className="session-notice" role="status">
+          The event <code>{search.event}</code> is not in this session.
+        </p>
+      ) : null}
       {tree ? (
         <SessionPanes tree={tree} hits={hits} setSearch={setSearch} />
       ) : (

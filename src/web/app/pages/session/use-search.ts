@@ -1,14 +1,17 @@
 // Search within a session: the service looks through all events and payloads; the hits are stepped
 // through in the order of the tree.
 
-import { useDeferredValue, useMemo } from "react";
+import { useMemo } from "react";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { toMessage } from "../../design/filters.ts";
+import { useSettled } from "../../design/use-settled.ts";
 import type { SessionTree } from "./session-tree.ts";
 
 const textLengthMax = 200;
 const hitsMax = 1_000;
+/** Time without a key after which the service is asked. */
+const settleMs = 250;
 
 export type SessionHits = {
   readonly ids: ReadonlySet<string>;
@@ -24,8 +27,10 @@ export function useSessionSearch(
   text: string,
   tree: SessionTree | undefined,
 ): SessionHits {
-  const wanted = useDeferredValue(text.trim().slice(0, textLengthMax));
-  const isEnabled = wanted !== "";
+  const typed = text.trim().slice(0, textLengthMax);
+  const wanted = useSettled(typed, settleMs);
+  const isEnabled = typed !== "" && wanted !== "";
+  const isTyping = typed !== "" && typed !== wanted;
   const input = {
     filters: [
       toMessage({ field: "session_id", operator: "is", value: sessionId }),
@@ -46,10 +51,10 @@ export function useSessionSearch(
       ids: new Set(eventIds),
       places: places.toSorted((a, b) => a - b),
       hasMore: isEnabled && data?.nextCursor !== undefined,
-      isSearching: isEnabled && isFetching,
+      isSearching: isTyping || (isEnabled && isFetching),
       error,
     };
-  }, [isEnabled, data, tree, isFetching, error]);
+  }, [isEnabled, isTyping, data, tree, isFetching, error]);
 }
 
 /** Returns the hit after (or before) a node; from the last one on to the first. */
