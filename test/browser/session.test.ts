@@ -292,7 +292,10 @@ describe("the sessions beside one", () => {
     await list.locator(".table-row").first().click();
     await page.waitForURL("**/traces/newest?**");
 
-    await page.getByRole("button", { name: "Older session" }).waitFor();
+    // Exact, since "No older session in the list" stands there until the neighbours are known.
+    const older = page.getByRole("button", { name: "Older session", exact: true });
+    const newer = page.getByRole("button", { name: "Newer session", exact: true });
+    await older.waitFor();
     expect(
       await page.getByRole("button", { name: "No newer session in the list" }).isDisabled(),
     ).toBe(true);
@@ -300,10 +303,10 @@ describe("the sessions beside one", () => {
     await page.waitForURL("**/traces/middle?**");
     // The address changes before the page does, whose button still leads to this session.
     await page.locator(".page-header").getByText("middle", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Older session" }).click();
+    await older.click();
     await page.waitForURL("**/traces/oldest?**");
     await page.getByRole("button", { name: "No older session in the list" }).waitFor();
-    await page.getByRole("button", { name: "Newer session" }).waitFor();
+    await newer.waitFor();
     await page.keyboard.press("[");
     await page.waitForURL("**/traces/middle?**");
     await page.getByRole("link", { name: "Traces", exact: true }).last().click();
