@@ -144,10 +144,10 @@ type Cancellable = {
 };
 
 /**
- * Returns whether a statement is the one that Postgres runs on its connection. If the driver is
- * told to cancel another one, it loses count: a statement that waits for the connection to open
- * takes the connection with it, and one that waits behind others never ends, while its rows go to
- * the statement behind it.
+ * Returns whether a statement is the one that Postgres runs on its connection. The driver can
+ * cancel no other statement. Cancelling the first statement of a connection that still opens makes
+ * the driver forget the connection. Cancelling a statement that waits behind others makes the
+ * driver skip it: the statement never ends, and the next one gets its rows.
  */
 function isRunning(statement: object): boolean {
   return (statement as Cancellable).active === true;

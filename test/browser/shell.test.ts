@@ -23,6 +23,13 @@ const app = givenApp({
 
 const tracesPath = (): string => `/app/p/${app.service.projectId}/traces`;
 
+/** Signs in by a link in another tab, as a person would. */
+async function signInBeside(page: Page): Promise<void> {
+  const other = await page.context().newPage();
+  await other.goto(await app.createLink());
+  await other.getByRole("button", { name: "Sign in" }).click();
+}
+
 describe("a person who is not signed in", () => {
   test("is told how to sign in, and is in once the link is opened in another tab", async () => {
     const { page, faults, findings, picture } = await app.open(tracesPath(), { isSignedIn: false });
@@ -30,9 +37,7 @@ describe("a person who is not signed in", () => {
     await picture("sign-in");
     expect(await findings()).toEqual([]);
 
-    const other = await page.context().newPage();
-    await other.goto(await app.createLink());
-    await other.getByRole("button", { name: "Sign in" }).click();
+    await signInBeside(page);
 
     await page.getByRole("grid", { name: "Sessions" }).waitFor();
     expect(page.url()).toContain(tracesPath());
@@ -40,12 +45,12 @@ describe("a person who is not signed in", () => {
   });
 });
 
-/** Signs in by a link in another tab, as a person would. */
+/** Waits until a page says that its sign-in has ended, and signs in again. */
 async function signInAgain(page: Page): Promise<void> {
-  const other = await page.context().newPage();
-  await other.goto(await app.createLink());
-  await other.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor({ state: "hidden" });
+  const dialog = page.getByRole("dialog", { name: "Your sign-in has ended" });
+  await dialog.waitFor();
+  await signInBeside(page);
+  await dialog.waitFor({ state: "hidden" });
 }
 
 describe("a sign-in that ends", () => {
@@ -54,9 +59,7 @@ describe("a sign-in that ends", () => {
     const range = JSON.stringify({ from: Date.now() - 86_400_000, to: Date.now() + 86_400_000 });
     const path = `${tracesPath()}?range=${encodeURIComponent(range)}`;
     const { page, faults, picture } = await app.open(path, { isSignedIn: false });
-    const other = await page.context().newPage();
-    await other.goto(await app.createLink());
-    await other.getByRole("button", { name: "Sign in" }).click();
+    await signInBeside(page);
     await page.getByRole("grid", { name: "Sessions" }).waitFor();
     await page.getByRole("button", { name: "Filter", exact: true }).click();
     await page.getByPlaceholder("Filter by field…").fill("event_name");
@@ -69,8 +72,7 @@ describe("a sign-in that ends", () => {
     await page.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor();
     await picture("sign-in-again");
-    await other.goto(await app.createLink());
-    await other.getByRole("button", { name: "Sign in" }).click();
+    await signInBeside(page);
 
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     const sessions = page.locator('dt:text-is("Sessions") + dd');
@@ -90,7 +92,6 @@ describe("a sign-in that ends", () => {
 
     await page.context().clearCookies();
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor();
     await signInAgain(page);
 
     const answer = page.getByRole("region", { name: "Model", exact: true });
@@ -115,7 +116,6 @@ describe("a sign-in that ends", () => {
     await page.context().clearCookies();
     const file = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export dataset" }).click();
-    await page.getByRole("dialog", { name: "Your sign-in has ended" }).waitFor();
     await signInAgain(page);
 
     expect((await file).suggestedFilename()).toMatch(/^Orders-v\d+\.jsonl$/);

@@ -44,7 +44,7 @@ export function hasSignedInAgain(signal: AbortSignal): Promise<boolean> {
   return guard(signal);
 }
 
-/** Streams see to it in `streamRpc`: their failure arrives while they are read. */
+/** Leaves streams to `streamSignedIn`: their failure arrives while they are read. */
 const signedIn: Interceptor = (next) => async (request) => {
   if (request.stream) return next(request);
   try {
@@ -91,8 +91,8 @@ export async function callRpc<I extends DescMessage, O extends DescMessage>(
 
 /**
  * Calls a streaming rpc; yields messages as they arrive. Fails with an ApiError, also in the middle
- * of the stream. Ends early when `signal` is aborted or the loop over it is left. A call that finds
- * no sign-in before its first message is sent again after the next one.
+ * of the stream. The stream ends early when `signal` is aborted or the caller leaves its loop. If
+ * the sign-in has ended, the call is sent again after the next sign-in.
  */
 export async function* streamRpc<I extends DescMessage, O extends DescMessage>(
   method: DescMethodServerStreaming<I, O>,
@@ -109,22 +109,29 @@ export async function* streamRpc<I extends DescMessage, O extends DescMessage>(
     const answer = await transport.stream(method, either, undefined, headers, messages);
     yield* answer.message;
   };
-  let hasBegun = false;
   try {
-    try {
-      for await (const message of send()) {
-        hasBegun = true;
-        yield message;
-      }
-      return;
-    } catch (error) {
-      if (hasBegun || !isAbsent(error) || !(await guard(either))) throw error;
-    }
-    yield* send();
+    yield* streamSignedIn(send, either);
   } catch (error) {
     throw toApiError(error);
   } finally {
     leaving.abort();
+  }
+}
+
+/** Sends a stream once more after the next sign-in, unless a message of it has arrived. */
+async function* streamSignedIn<T>(
+  send: () => AsyncIterable<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  let hasBegun = false;
+  try {
+    for await (const message of send()) {
+      hasBegun = true;
+      yield message;
+    }
+  } catch (error) {
+    if (hasBegun || !isAbsent(error) || !(await guard(signal))) throw error;
+    yield* send();
   }
 }
 

@@ -1,13 +1,13 @@
-// A text that follows its source once that rests, such as what is typed into a search field.
+// Debounces what a person types or picks: the service is asked once it rests, not at each key.
 
 import { useEffect, useState } from "react";
 
-/** Returns the newest text that stood unchanged for a time, in milliseconds. */
-export function useSettled(text: string, settleMs: number): string {
-  const [settled, setSettled] = useState(text);
+/** Returns the newest value that stood unchanged for a time, in milliseconds. */
+export function useSettled<T extends string | object>(value: T, settleMs: number): T {
+  const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), settleMs);
+    const timer = setTimeout(() => setSettled(value), settleMs);
     return () => clearTimeout(timer);
-  }, [text, settleMs]);
+  }, [value, settleMs]);
   return settled;
 }

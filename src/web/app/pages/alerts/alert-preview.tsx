@@ -1,7 +1,6 @@
 // AlertPreview: what the alert would have seen in past periods, with its thresholds, and how often
 // it would have triggered.
 
-import { useEffect, useState } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
@@ -9,6 +8,7 @@ import { TimeSeriesChart } from "../../design/chart.tsx";
 import { toMessage } from "../../design/filters.ts";
 import { useNow } from "../../design/now.ts";
 import { ErrorState, Skeleton } from "../../design/states.tsx";
+import { useSettled } from "../../design/use-settled.ts";
 import { toAnswer } from "../charts/answer.ts";
 import { withEventType } from "../charts/chart-messages.ts";
 import { eventFilterField } from "../charts/drill-down.ts";
@@ -27,7 +27,7 @@ const settleMs = 300;
 export type AlertPreviewProps = { readonly draft: Draft; readonly error: ApiError | null };
 
 export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
-  const settled = useSettled(draft);
+  const settled = useSettled(draft, settleMs);
   const { times, values, samples, error } = usePastValues(settled);
   const condition = {
     ...{ alertType: draft.alertType, aggregation: aggregationOf(draft) },
@@ -70,15 +70,6 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
       </p>
     </section>
   );
-}
-
-function useSettled(draft: Draft): Draft {
-  const [settled, setSettled] = useState(draft);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(draft), settleMs);
-    return () => clearTimeout(timer);
-  }, [draft]);
-  return settled;
 }
 
 /** Asks for the values of past periods, and for the number of events of each. */
