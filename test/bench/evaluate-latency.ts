@@ -12,10 +12,9 @@ import {
   type MadeMetric,
   listCpu,
   microsecondsOf,
-  percentile,
   type Scoring,
 } from "./scoring.ts";
-import { formatTable } from "./table.ts";
+import { formatTable, percentile } from "./table.ts";
 import { patch } from "./template.ts";
 
 export type LatencyOptions = {

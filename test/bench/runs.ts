@@ -10,7 +10,7 @@ import { createSelection } from "../../src/tracing/selection/selection.ts";
 import { findFreePort, readTimes } from "./operator.ts";
 import { type BenchService, startService } from "./service.ts";
 import { createExplainer } from "./statements.ts";
-import { describeMachine, formatTable, median } from "./table.ts";
+import { describeMachine, formatTable, median, percentile } from "./table.ts";
 
 export type RunsOptions = {
   readonly runs: number;
@@ -47,7 +47,7 @@ export async function benchRuns(options: RunsOptions): Promise<void> {
       const after = await readTimes(operatorPort);
       const processorMs = (after.processorMs - before.processorMs) / count;
       const p50 = median(times);
-      const p95 = times.toSorted((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN;
+      const p95 = percentile(times, 0.95);
       const ofPostgres = [postgresMs * perAnswer, p50 / (postgresMs * perAnswer)];
       rows.push([title, p50, p95, ...ofPostgres, processorMs, after.lagMs]);
     }

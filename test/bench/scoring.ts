@@ -168,8 +168,3 @@ export function microsecondsOf({ first, events }: EventRange): { fromUs: number;
   const fromUs = (firstStartMs + first) * 1_000;
   return { fromUs, toUs: fromUs + events * 1_000 };
 }
-
-/** Returns the value below which this share of the values lies. */
-export function percentile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? NaN;
-}

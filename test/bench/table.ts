@@ -37,6 +37,11 @@ export function median(values: readonly number[]): number {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? NaN) + high) / 2 : high;
 }
 
+/** Returns the value below which this share of the values lies. */
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? NaN;
+}
+
 /** Returns one line with the machine, commit and load of the measurement. */
 export function describeMachine(): string {
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"]).toString().trim();
