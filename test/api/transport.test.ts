@@ -16,7 +16,7 @@ import {
 import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { Health, HealthCheckResponse_ServingStatus } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alphaReflection from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
@@ -34,6 +34,14 @@ let service: TestTransport;
 let isReady = true;
 let degraded: readonly string[] = [];
 
+const rejections = [
+  "events[0]: bad",
+  `events[1].${"x".repeat(300)}: bad`,
+  "the events are bad: all",
+  `events[3].inputs: is ${"\u{1f41d}".repeat(200)}`,
+  "events[4]: bad",
+];
+
 beforeAll(async () => {
   service = await startTransport({
     corsOrigins: ["https://app.example.org"],
@@ -48,7 +56,7 @@ beforeAll(async () => {
         if (eventId === "bug") throw new Error("secret");
         if (eventId === "rejected") {
           throw new ServiceError("BATCH_REJECTED", "no event could be stored", {
-            details: { event_ids: [], errors: ["events[0]: bad"] },
+            details: { event_ids: [], errors: rejections },
           });
         }
         throw new ServiceError("OVERLOADED", "too much");
@@ -141,6 +149,33 @@ describe.each(transports)("over $name", ({ open }) => {
     expect(error.code).toBe(Code.InvalidArgument);
     expect(error.rawMessage).toBe("event: value is required");
     expect(error.findDetails(ErrorInfoSchema)[0]?.reason).toBe("INVALID_ARGUMENT");
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([
+      { fieldViolations: [{ field: "event", description: "value is required" }] },
+    ]);
+  });
+
+  test("a rejected batch names its first fields in few bytes", async () => {
+    const events = createClient(EventService, open());
+
+    const error = await failureOf(events.deleteEvent({ eventId: "rejected" }, { headers: auth }));
+
+    const description = expect.stringMatching(/^is \u{1f41d}{126}\ufffd$/u) as unknown;
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([
+      {
+        fieldViolations: [
+          { field: "events[0]", description: "bad" },
+          { field: "events[3].inputs", description },
+        ],
+      },
+    ]);
+  });
+
+  test("a busy service names no field", async () => {
+    const events = createClient(EventService, open());
+
+    const error = await failureOf(events.deleteEvent({ eventId: "busy" }, { headers: auth }));
+
+    expect(error.findDetails(BadRequestSchema)).toEqual([]);
   });
 
   test("a bug is Internal without a message", async () => {
@@ -296,7 +331,7 @@ describe("over REST", () => {
     const got = await rest("DELETE", "/v1/events/rejected");
     expect([got.status, JSON.parse(got.text)]).toEqual([
       400,
-      { event_ids: [], errors: ["events[0]: bad"], success: false },
+      { event_ids: [], errors: rejections, success: false },
     ]);
   });
 

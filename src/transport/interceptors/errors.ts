@@ -1,10 +1,10 @@
-// Maps errors of calls: a ServiceError becomes a ConnectError with ErrorInfo by the outcomes table,
-// and an unknown error is logged with its cause and becomes INTERNAL. REST converts them back.
+// Maps errors of calls: a ServiceError becomes a ConnectError by the outcomes table, with ErrorInfo
+// and BadRequest; an unknown error is logged and becomes INTERNAL. REST converts them back.
 // Source: docs/decisions.md, 10; base/errors.ts.
 
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { outcomes, type Reason, retryAfterSeconds, ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 
@@ -24,6 +24,12 @@ const detailCharsMax = 2_048;
  * trailer.
  */
 const messageCharsMax = 2_048;
+
+/** Maximum characters of a field's path and of its fault, which a message has in full. */
+const violationCharsMax = 256;
+
+/** Maximum fields of a rejected batch that are named; its message and REST have the others. */
+const violationsMax = 4;
 
 /** Start of Connect's message for invalid Protobuf in a stream of requests. */
 const unreadableWords = "parse binary: ";
@@ -70,13 +76,40 @@ export function toConnectError(error: ServiceError): ConnectError {
     domain: errorDomain,
     metadata: toMetadata(error.details ?? {}),
   });
+  const fieldViolations = violationsOf(error);
   return new ConnectError(
     publicMessageOf(error),
     outcomes[error.reason].code,
     headersOf(error),
-    [{ desc: ErrorInfoSchema, value: info }],
+    [
+      { desc: ErrorInfoSchema, value: info },
+      ...(fieldViolations.length > 0
+        ? [{ desc: BadRequestSchema, value: { fieldViolations } }]
+        : []),
+    ],
     error,
   );
+}
+
+type Violation = { readonly field: string; readonly description: string };
+
+/**
+ * Returns the fields that a refusal names: the message of one begins with the path of its field and
+ * a colon, and so does each error of a rejected batch.
+ */
+function violationsOf(error: ServiceError): Violation[] {
+  const { reason, details } = error;
+  const isOfRequest = outcomes[reason].code === Code.InvalidArgument;
+  if (!isOfRequest || reason === "PROVIDER_REJECTED") return [];
+  const errors = reason === "BATCH_REJECTED" ? details?.["errors"] : undefined;
+  const texts = Array.isArray(errors) ? (errors as string[]) : [error.message];
+  return texts.slice(0, violationsMax).flatMap((text) => {
+    const end = text.indexOf(": ");
+    const field = text.slice(0, Math.max(end, 0));
+    if (field === "" || field.length > violationCharsMax || /\s/.test(field)) return [];
+    const description = text.slice(end + 2, end + 2 + violationCharsMax).toWellFormed();
+    return [{ field: field.toWellFormed(), description }];
+  });
 }
 
 /** Returns the ServiceError inside a ConnectError, or the nearest one for Connect's own errors. */
