@@ -1,6 +1,6 @@
 // Setup of a test run: starts one embedded Postgres and migrates the template of the test
-// databases, prepares a Temporal server for tests that ask for it, and makes Python's memory
-// snapshot, from which every sandbox starts.
+// databases, prepares a Temporal server for tests that ask for it, unpacks the browser, and makes
+// Python's memory snapshot, from which every sandbox starts.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { readConfig } from "../../src/config.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { unpackChromium } from "../browser/support/chromium.ts";
 import { databaseUrl, templateName } from "./database.ts";
 import { serveTemporal } from "./temporal-server.ts";
 
@@ -28,6 +29,8 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const folder = await mkdtemp(join(tmpdir(), "waggle-test-"));
   const serving = serveTemporal();
   const makingSnapshot = makeSnapshot();
+  const hasBrowserTests = project.vitest.projects.some(({ name }) => name === "browser");
+  const unpacking = hasBrowserTests ? unpackChromium() : undefined;
   const server = await startPostgres({
     folder,
     // A test run need not survive a power failure. Tests of durability kill servers of their own,
@@ -48,6 +51,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   project.provide("serverUrl", server.url);
   const temporal = await serving;
   await makingSnapshot;
+  await unpacking;
   project.provide("temporalStarterUrl", temporal.url);
   return async () => {
     await Promise.all([server.stop(), temporal.stop()]);
