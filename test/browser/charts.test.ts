@@ -115,7 +115,7 @@ describe("a dashboard", () => {
     return (made as { data: { id: string } }).data.id;
   }
 
-  test.each(["Done", "Traces"])(
+  test.each(["Done", "Traces", "closing the tab"])(
     "keeps a change of its layout on %s right after it",
     async (way) => {
       const chart = await create("charts", { name: `Calls ${way}`, metric: "event_count" });
@@ -129,7 +129,8 @@ describe("a dashboard", () => {
 
       await page.keyboard.press("ArrowRight");
       const role = way === "Done" ? "button" : "link";
-      await page.getByRole(role, { name: way, exact: true }).first().click();
+      if (way === "closing the tab") await page.close();
+      else await page.getByRole(role, { name: way, exact: true }).first().click();
 
       await expect
         .poll(async () => (await storedDashboard(id))?.layout.tiles, patience)

@@ -116,6 +116,8 @@ export type RpcMutationOptions<O extends DescMessage> = {
   /** Rpcs whose answers the change makes old; they are asked again where they are shown. */
   readonly changes?: readonly AnyMethod[];
   readonly onDone?: (answer: MessageShape<O>) => void;
+  /** Lets the call go on when its tab closes. */
+  readonly outlivesPage?: boolean;
 };
 
 /** Any rpc, as a key of its answers. */
@@ -124,12 +126,12 @@ export type AnyMethod = Pick<DescMethodUnary, "name" | "parent">;
 /** Changes by one call. `mutate` keeps the input as `variables`, so an error loses nothing. */
 export function useRpcMutation<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  { changes = [], onDone }: RpcMutationOptions<O> = {},
+  { changes = [], onDone, outlivesPage }: RpcMutationOptions<O> = {},
 ) {
   const projectId = useProjectId();
   const client = useQueryClient();
   return useMutation<MessageShape<O>, ApiError, MessageInitShape<I>>({
-    mutationFn: (input) => callRpc(method, input, { projectId }),
+    mutationFn: (input) => callRpc(method, input, { projectId, outlivesPage }),
     onSuccess: async (answer) => {
       const keys = changes.map(({ parent, name }) => [parent.typeName, name]);
       await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));

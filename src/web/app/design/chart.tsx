@@ -26,8 +26,8 @@ export type ChartProps = {
   readonly heightPx?: number;
   /** Called with the range that was brushed, Unix milliseconds. */
   readonly onRange?: (range: { readonly from: number; readonly to: number }) => void;
-  /** Called for a click at a point, with its time and series. */
-  readonly onPoint?: (timeMs: number, seriesLabel: string) => void;
+  /** Called for a click or Enter at a point; by keys without a series unless one was picked. */
+  readonly onPoint?: (timeMs: number, seriesLabel: string | undefined) => void;
   /** Leaves out legend, axis of values and the switch to the table, for a strip above a list. */
   readonly isCompact?: boolean;
   /** Leaves out the switch to the table, where the page has its own. */

@@ -63,7 +63,14 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
     cursor: {
       y: false,
       points: { show: props().kind === "line" },
-      drag: { x: onRange !== undefined, y: false, setScale: false, dist: brushPxMin },
+      drag: {
+        x: onRange !== undefined,
+        y: false,
+        setScale: false,
+        dist: brushPxMin,
+        // uPlot drops a click that moved by one pixel; `listen` tells a click from a brush.
+        click: () => undefined,
+      },
     },
     scales: {
       x: { range: (_plot, min, max) => [min - Math.max(0, marginS), max + Math.max(0, marginS)] },
@@ -135,7 +142,12 @@ function select(plot: UPlot, { onRange }: PlotProps): void {
 }
 
 function listen(plot: UPlot, props: () => PlotProps): void {
-  plot.over.addEventListener("click", () => {
+  let downPx = 0;
+  plot.over.addEventListener("mousedown", (event) => {
+    downPx = event.clientX;
+  });
+  plot.over.addEventListener("click", (event) => {
+    if (Math.abs(event.clientX - downPx) >= brushPxMin) return;
     const { times, series, onPoint } = props();
     const timeMs = times[plot.cursor.idx ?? -1];
     const at = series[nearestSeries(plot, props().kind)];
@@ -151,8 +163,10 @@ function nearestSeries(plot: UPlot, kind: "line" | "bar"): number {
   const drawn = plot.data.slice(1).map((values) => values[idx ?? -1] ?? null);
   if (kind === "bar") {
     const value = plot.posToVal(top, "y");
-    const holding = drawn.findIndex((sum) => sum !== null && sum >= value);
-    return holding < 0 ? drawn.findLastIndex((sum) => sum !== null) : holding;
+    // Drawn the tallest first, the other way round than the series stand.
+    const sums = drawn.toReversed();
+    const holding = sums.findIndex((sum) => sum !== null && sum >= value);
+    return holding < 0 ? sums.indexOf(drawn[0] ?? null) : holding;
   }
   const distances = drawn.map((value) =>
     value === null ? Infinity : Math.abs(plot.valToPos(value, "y") - top),

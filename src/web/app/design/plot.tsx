@@ -1,5 +1,5 @@
 // uPlot for the charts: colours from the tokens, a brush along the time, a tooltip at the pointer,
-// and arrow keys that move along the points.
+// and arrow keys that move along the points and from series to series.
 
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
@@ -15,11 +15,12 @@ export type PlotProps = ChartProps & {
 };
 
 export function Plot(props: PlotProps) {
-  const { label, times, series, format, kind, heightPx, isCompact, onRange } = props;
+  const { label, times, series, format, kind, heightPx, isCompact, onRange, onPoint } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const newest = useRef(props);
   const [at, setAt] = useState<number>();
+  const [picked, setPicked] = useState<number>();
   const isDark = useIsDark();
   // A chart of other series is another chart; other numbers of the same series are only drawn anew.
   const shape = series.map((one) => `${one.label} ${one.color ?? ""}`).join("\n");
@@ -49,21 +50,24 @@ export function Plot(props: PlotProps) {
   useEffect(() => {
     plot.current?.setData(toData(newest.current));
   }, [times, series]);
-  const move = (event: KeyboardEvent): void => {
-    const range = at === undefined ? undefined : bucketAt(times, at);
-    if (event.key === "Enter" && range && props.onRange) {
-      event.preventDefault();
-      props.onRange(range);
-      return;
-    }
-    const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
-    const step = steps[event.key];
-    if (step === undefined || times.length === 0) return;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const { key, shiftKey } = event;
+    const timeMs = times[at ?? -1];
+    if (key === "Enter") {
+      const range = at === undefined ? undefined : bucketAt(times, at);
+      if (onPoint && !shiftKey && timeMs !== undefined) {
+        onPoint(timeMs, series[picked ?? -1]?.label);
+      } else if (onRange && range) onRange(range);
+      else return;
+    } else if (steps[key] !== undefined && times.length > 0) {
+      const next = bound((at ?? -1) + steps[key], times.length);
+      const left = plot.current?.valToPos((times[next] ?? 0) / 1_000, "x") ?? 0;
+      plot.current?.setCursor({ left, top: heightPx / 2 });
+      setAt(next);
+    } else if (seriesSteps[key] !== undefined && onPoint && series.length > 1) {
+      setPicked(bound((picked ?? -1) + seriesSteps[key], series.length));
+    } else return;
     event.preventDefault();
-    const next = Math.max(0, Math.min(times.length - 1, (at ?? -1) + step));
-    const left = plot.current?.valToPos((times[next] ?? 0) / 1_000, "x") ?? 0;
-    plot.current?.setCursor({ left, top: heightPx / 2 });
-    setAt(next);
   };
   const timeMs = at === undefined ? undefined : times[at];
   return (
@@ -71,10 +75,11 @@ export function Plot(props: PlotProps) {
       <div
         ref={host}
         className="plot-canvas"
+        data-opens={onPoint !== undefined}
         tabIndex={0}
         role="img"
-        aria-label={`${label}. Arrow keys read its points${onRange ? ", Enter zooms in" : ""}.`}
-        onKeyDown={move}
+        aria-label={`${label}. ${keysOf(props)}`}
+        onKeyDown={onKeyDown}
       />
       {at === undefined || timeMs === undefined ? null : (
         <div
@@ -86,7 +91,7 @@ export function Plot(props: PlotProps) {
           {series.map(({ label: name, values, color }, index) => {
             const value = values[at];
             return (
-              <p key={name} data-color={color ?? (index % 6) + 1}>
+              <p key={name} data-color={color ?? (index % 6) + 1} data-picked={index === picked}>
                 <span>{name}</span>
                 <b>{typeof value === "number" ? format(value) : "–"}</b>
               </p>
@@ -96,6 +101,24 @@ export function Plot(props: PlotProps) {
       )}
     </div>
   );
+}
+
+const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
+const seriesSteps: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1 };
+
+function bound(index: number, length: number): number {
+  return Math.max(0, Math.min(length - 1, index));
+}
+
+/** Returns what the keys do, for the name of the chart. */
+function keysOf({ series, onPoint, onRange }: PlotProps): string {
+  const acts = [
+    "Arrow keys read its points",
+    ...(onPoint && series.length > 1 ? ["up and down pick a series"] : []),
+    ...(onPoint ? ["Enter opens the events"] : []),
+    ...(onRange ? [`${onPoint ? "Shift with " : ""}Enter zooms in`] : []),
+  ];
+  return `${acts.join(", ")}.`;
 }
 
 /** Returns the range of a bucket: up to the start of the next one. */

@@ -116,7 +116,7 @@ function OverTime({
       heightPx: height,
       hasOwnNumbers: true,
       ...(onRange && { onRange }),
-      onPoint: (timeMs: number, name: string) =>
+      onPoint: (timeMs: number, name: string | undefined) =>
         open({
           bucket: answer.buckets[times.indexOf(timeMs)],
           series: group.find((one) => one.label === name),

@@ -110,6 +110,7 @@ function useLayout(dashboard: Dashboard, isArranging: boolean) {
   }));
   const save = useRpcMutation(DashboardService.method.updateDashboard, {
     changes: [DashboardService.method.listDashboards],
+    outlivesPage: true,
   });
   const unsaved = useRef<readonly Tile[]>(undefined);
   const saveNow = useRef((): void => undefined);
@@ -127,7 +128,14 @@ function useLayout(dashboard: Dashboard, isArranging: boolean) {
   useEffect(() => {
     if (!isArranging) saveNow.current();
   }, [isArranging]);
-  useEffect(() => () => saveNow.current(), []);
+  useEffect(() => {
+    const onLeave = (): void => saveNow.current();
+    addEventListener("pagehide", onLeave);
+    return () => {
+      removeEventListener("pagehide", onLeave);
+      onLeave();
+    };
+  }, []);
   const setTiles = (tiles: readonly Tile[]): void => {
     unsaved.current = tiles;
     setChanged(tiles);

@@ -1,0 +1,107 @@
+// From the points of a chart to the events behind them, by pointer, keys and table.
+
+import { describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { givenApp } from "./support/given-app.ts";
+
+const hourMs = 3_600_000;
+/** Three whole hours, of which the one in the middle has events. */
+const fromMs = Math.floor(Date.now() / hourMs - 4) * hourMs;
+const models = ["large", "large", "large", "small"];
+
+const app = givenApp({
+  prepare: async (started) => {
+    await started.call("POST", "/events/batch", {
+      events: models.map((model, index) => ({
+        ...{ event_type: "model", event_name: "answer", source: "production" },
+        config: { model },
+        inputs: {},
+        outputs: { role: "assistant", content: model },
+        start_time: fromMs + hourMs + index * 60_000,
+        end_time: fromMs + hourMs + index * 60_000 + 1_000,
+      })),
+    });
+  },
+});
+
+async function openChart() {
+  const question = {
+    ...{ kind: "time_series", unit: "hour", splitBy: "model", filters: [] },
+    measures: [{ metric: "event_count" }],
+  };
+  const range = { from: fromMs, to: fromMs + 3 * hourMs - 1 };
+  const search = new URLSearchParams({
+    ...{ name: "Calls", question: JSON.stringify(question), range: JSON.stringify(range) },
+  });
+  const opened = await app.open(`/app/p/${app.service.projectId}/charts/edit?${search.toString()}`);
+  await opened.page.locator(".plot-canvas canvas").waitFor();
+  return opened;
+}
+
+/** Returns what the list of events is asked for, once the page is there. */
+async function openedEvents(page: Page) {
+  await page.waitForURL("**/traces?**");
+  const search = new URL(page.url()).searchParams;
+  const filters = JSON.parse(search.get("filters") ?? "[]") as { field: string; value?: unknown }[];
+  const model = filters.find(({ field }) => field === "config.model");
+  return { range: JSON.parse(search.get("range") ?? "null") as unknown, model: model?.value };
+}
+
+const hour = { from: fromMs + hourMs, to: fromMs + 2 * hourMs - 1 };
+
+describe("a click at a stack of bars opens the events of", () => {
+  test.each([
+    { part: "the series at its bottom", height: 1.5, model: "large", movedPx: 0 },
+    { part: "the series at its top", height: 3.5, model: "small", movedPx: 0 },
+    { part: "a series although it moves by two pixels", height: 3.5, model: "small", movedPx: 2 },
+  ])("$part", async ({ height, model, movedPx }) => {
+    const { page, faults } = await openChart();
+    const box = await page.locator(".u-over").boundingBox();
+    if (!box) throw new Error("the chart is not on the screen");
+    const x = box.x + box.width / 2;
+    // The axis ends a little above the tallest stack.
+    const y = box.y + box.height * (1 - height / (models.length * 1.06));
+
+    await page.mouse.move(x, y);
+    await page.getByRole("status").getByText("small", { exact: true }).waitFor();
+    await page.mouse.down();
+    await page.mouse.move(x + movedPx, y);
+    await page.mouse.up();
+
+    expect(await openedEvents(page)).toMatchObject({ range: hour, model });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the events behind a point are opened", () => {
+  test.each([
+    { by: "of all series", keys: ["ArrowRight", "ArrowRight", "Enter"], model: undefined },
+    {
+      by: "of a picked series",
+      keys: ["ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "Enter"],
+      model: "small",
+    },
+  ])("by keys $by", async ({ keys, model }) => {
+    const { page, faults, findings } = await openChart();
+    await page.getByRole("img", { name: /^Calls\. .*Enter opens the events/ }).focus();
+
+    for (const key of keys.slice(0, -1)) await page.keyboard.press(key);
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Enter");
+
+    expect(await openedEvents(page)).toMatchObject({ range: hour, model });
+    expect(faults).toEqual([]);
+  });
+
+  test("from the table of the numbers", async () => {
+    const { page, faults, findings } = await openChart();
+    await page.getByRole("button", { name: "Show the numbers" }).click();
+    const numbers = page.getByRole("group", { name: "Numbers of Calls" });
+    expect(await findings()).toEqual([]);
+
+    await numbers.getByRole("row").nth(2).getByRole("button", { name: "1", exact: true }).click();
+
+    expect(await openedEvents(page)).toMatchObject({ range: hour, model: "small" });
+    expect(faults).toEqual([]);
+  });
+});
