@@ -30,8 +30,9 @@ const browsers = ["test/browser/**/*.test.ts"];
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // These limits end what hangs. They say nothing of speed: a busy machine may need a minute.
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
     globalSetup: ["test/support/global-setup.ts"],
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -74,9 +75,6 @@ export default defineConfig({
           include: browsers,
           isolate: false,
           maxWorkers: 2,
-          // A browser on a busy machine takes its time, and unpacks itself at first.
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
           sequence: { groupOrder: 2 },
         },
       },

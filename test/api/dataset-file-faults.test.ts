@@ -110,7 +110,7 @@ test("a small Parquet file of many large rows is refused soon", async () => {
 
   expect(got.status).toBe(400);
   expect(got.message).toMatch(/characters as JSON/);
-}, 60_000);
+}, 300_000);
 
 test("another type of file is refused, and another project's dataset is absent", async () => {
   const project = await givenAMetricProject(service);
@@ -145,4 +145,4 @@ test("a Parquet file that unpacks to too much is refused", async () => {
 
   expect(got.status).toBe(400);
   expect(got.message).toMatch(/bytes unpacked|too much memory/);
-}, 60_000);
+}, 300_000);

@@ -215,7 +215,7 @@ test("thousands of rows are one version, and older versions can be exported", as
     headers: { authorization: `Bearer ${project.key}` },
   });
   expect(await old.json()).toEqual({ done: true, count: 0, version: 1 });
-}, 60_000);
+}, 300_000);
 
 test("over gRPC the content type is in the message", async () => {
   const project = await givenAMetricProject(service);

@@ -22,4 +22,4 @@ test("calls that outlast a shutdown's drain time are told that the service stopp
   await until(() => proxied.standIn.running() === 0);
   await proxied.standIn.stop();
   await proxied.second.stop();
-}, 30_000);
+}, 300_000);

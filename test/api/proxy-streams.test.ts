@@ -224,7 +224,7 @@ describe("a stream that is no answer", () => {
     } finally {
       await usual.stop();
     }
-  }, 120_000);
+  }, 300_000);
 });
 
 describe("a client that goes", () => {

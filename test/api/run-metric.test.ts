@@ -14,7 +14,7 @@ beforeAll(async () => {
   chats = await startChatService({ "provider-attempts": "1", "evaluator-time-limit-ms": "3000" });
   // The first run ever on a machine makes what later ones start from.
   await run({ metric: python("result = 1"), event });
-}, 180_000);
+}, 300_000);
 beforeEach(() => chats.standIn.clear());
 afterAll(() => chats.stop());
 

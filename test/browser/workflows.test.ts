@@ -29,7 +29,7 @@ const app = givenApp({ flags });
 givenWorker(app, flags);
 
 /** Archiving waits for half a minute, in which writes from before end. */
-const archivingMs = 120_000;
+const archivingMs = 300_000;
 
 describe("archivals", () => {
   let dataplane: TestDataplane;

@@ -6,7 +6,7 @@ import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { givenADataFolder, readCredentials, run, start } from "../support/process.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const password = "s3cret-of-the-cluster";
 // Nothing listens on this port, which is for throwing things away.
 const clusters = JSON.stringify({ eu: `postgres://u:${password}@127.0.0.1:9/db` });

@@ -105,7 +105,7 @@ async function readBatches(client: Client, round: number): Promise<Map<string, F
       }
       return found;
     },
-    { timeout: 30_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   );
 }
 
@@ -132,7 +132,7 @@ async function listWrongTotals(folder: string): Promise<readonly unknown[]> {
 describe("kill -9 during writes", () => {
   test(
     "loses nothing acknowledged and leaves no half batch",
-    { timeout: 60_000 + rounds * 15_000 },
+    { timeout: 300_000 + rounds * 15_000 },
     async () => {
       const folder = await givenADataFolder();
       // Without a supervisor, whose pauses would grow with each round.
@@ -154,7 +154,7 @@ describe("kill -9 during writes", () => {
         const isTime = (): boolean =>
           batches.filter((batch) => batch.isAcknowledged).length >= enough &&
           batches.some((batch) => batch.tokens !== undefined);
-        await vi.waitUntil(isTime, { timeout: 30_000, interval: 1 });
+        await vi.waitUntil(isTime, { timeout: 60_000, interval: 1 });
         await kill(target, service, folder);
         stop.abort();
         await Promise.all(writers);

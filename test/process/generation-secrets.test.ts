@@ -15,7 +15,7 @@ import { givenAProject } from "../support/project.ts";
 import { standInApis } from "../support/stand-in/providers.ts";
 import { type Tenant, withKey } from "../support/tenants.ts";
 
-const timeoutMs = 240_000;
+const timeoutMs = 300_000;
 const messages = [{ role: "user", content: "hi" }];
 
 /** How calls end: well, with an error that repeats what was sent, or with none that can be read. */
@@ -111,7 +111,7 @@ async function serve(
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
   const process = run("serve", ...words);
   const url = await vi.waitUntil(() => /ready on (http[^\s"]+)/.exec(process.output())?.[1], {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   return { url, process };
 }

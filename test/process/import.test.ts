@@ -13,7 +13,7 @@ import { givenAProject } from "../support/project.ts";
 import { callRest, type ReadAccess, type ReadEvent, readEvents } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const fixtures = new URL("../fixtures/import/", import.meta.url).pathname;
 
 let service: TestService;

@@ -12,7 +12,7 @@ import {
   start,
 } from "../support/process.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 async function statusWith(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/session/start`, {
@@ -139,7 +139,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
       const folder = await givenAStoppedService();
       const listing = run("keys", "list", "--data", folder);
       await vi.waitUntil(async () => (await findPostmaster(folder)) !== undefined, {
-        timeout: 30_000,
+        timeout: 60_000,
         interval: 5,
       });
 

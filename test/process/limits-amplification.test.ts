@@ -10,7 +10,7 @@ import { type Answer, type Call, type ProtocolName } from "../support/attack/pro
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { floodAndAsk, isLater, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 let service: AttackedService;
 beforeAll(async () => {

@@ -26,7 +26,7 @@ import {
 } from "../support/attack/unread.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 let service: AttackedService;
 beforeAll(async () => {

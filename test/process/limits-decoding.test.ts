@@ -16,7 +16,7 @@ import {
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 let service: AttackedService;
 beforeAll(async () => {

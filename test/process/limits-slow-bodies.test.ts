@@ -7,7 +7,7 @@ import { sendSlowBodies, type SlowBody } from "../support/attack/slow.ts";
 import { underAttack } from "../support/attack/watch.ts";
 import { envelope } from "../support/attack/bytes.ts";
 
-const timeoutMs = 90_000;
+const timeoutMs = 300_000;
 /** Ten bytes a second are under the smallest rate from then on. */
 const stallMs = 3_000;
 

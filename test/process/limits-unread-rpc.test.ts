@@ -10,7 +10,7 @@ import { type AttackedService, startAttackedService } from "../support/attack/se
 import { openUnreadStreams } from "../support/attack/unread.ts";
 import { underAttack } from "../support/attack/watch.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const eventsOfPage = 60;
 
 let service: AttackedService;

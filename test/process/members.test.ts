@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { givenADataFolder, readCredentials, run, start } from "../support/process.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 
 describe("waggle members", { timeout: timeoutMs }, () => {
   test("gives, shows and takes roles, in a scope and above all", async () => {

@@ -10,7 +10,7 @@ import { anEvent, insertEvents } from "../support/events.ts";
 import { run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const span = ["--from", "2026-05-01", "--to", "2026-06-01T00:00Z"];
 const older: CostEstimate = { cost: 1, price_table: "older table" };
 const newer = { cost: 0.0035, price_table: priceTableName };

@@ -8,7 +8,7 @@ import type { Credentials } from "../../src/commands/credentials.ts";
 import { anEncryptionKey } from "../support/credentials.ts";
 import { givenADataFolder, type Process, readCredentials, run, start } from "../support/process.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const apiKey = "sk-that-nobody-may-see";
 
 async function end(service: Process): Promise<string> {

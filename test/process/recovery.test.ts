@@ -21,7 +21,7 @@ import {
 import type { Process } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const processesUrl = new URL("../../src/embedded/processes.ts", import.meta.url).href;
 /** For a machine that has much else to do. */
 const waitMs = { timeout: 60_000, interval: 50 };
@@ -139,7 +139,7 @@ describe("a service that crashes", { timeout: timeoutMs }, () => {
     const folder = await givenADataFolder();
     const cutOff = run("start-once", "--data", folder, "--port", "0", "--operator-port", "0");
     const hasInitdb = async () => (await processesOf(folder)).length > 1;
-    await vi.waitUntil(hasInitdb, { timeout: 30_000, interval: 5 });
+    await vi.waitUntil(hasInitdb, { timeout: 60_000, interval: 5 });
 
     cutOff.kill("SIGKILL");
 
@@ -167,7 +167,7 @@ describe("a supervisor that is killed", { timeout: timeoutMs }, () => {
     const folder = await givenADataFolder();
     const supervisor = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
     await vi.waitUntil(async () => (await processesOf(folder)).length > 1, {
-      timeout: 30_000,
+      timeout: 60_000,
       interval: 5,
     });
 

@@ -13,7 +13,7 @@ import {
 } from "../support/process.ts";
 import { patience } from "../support/patience.ts";
 
-const timeoutMs = 120_000;
+const timeoutMs = 300_000;
 const linkPattern = /http:\/\/\S+\/auth\/link\?token=[\w-]{43}/;
 
 /** Presses the button of a link's page and returns who is signed in then. */

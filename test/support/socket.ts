@@ -47,7 +47,7 @@ export function openRaw(url: string): RawConnection {
     send: (bytes) => void socket.write(bytes),
     received: () => text,
     closed: (timeoutMs) => poll(() => isClosed, "the close", timeoutMs),
-    until: (pattern, timeoutMs = 5_000) =>
+    until: (pattern, timeoutMs = 30_000) =>
       poll(() => pattern.test(text), String(pattern), timeoutMs),
   };
 }

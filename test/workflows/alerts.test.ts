@@ -178,7 +178,7 @@ test("an alert over flapping events triggers once and is resolved once", async (
   await record("alert", `WorkflowType = 'evaluateAlert'`);
   await record("notification", `WorkflowType = 'deliverNotification'`);
   await record("check-alerts", `WorkflowType = 'checkAlerts' and ExecutionStatus = 'Completed'`);
-}, 180_000);
+}, 300_000);
 
 test("a refused webhook is tried again under the same id", async () => {
   const project = await givenAMetricProject(service);
@@ -197,7 +197,7 @@ test("a refused webhook is tried again under the same id", async () => {
   expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
   expect(second?.body).toBe(first?.body);
   await record("notification-again", `WorkflowType = 'deliverNotification'`, notifications[0]?.id);
-}, 120_000);
+}, 300_000);
 
 test("a webhook that is gone is given up", async () => {
   const project = await givenAMetricProject(service);
@@ -210,7 +210,7 @@ test("a webhook that is gone is given up", async () => {
   expect(await notificationsOf(project, id)).toMatchObject([
     { state: "failed", attempts: [{ error: "status 410" }] },
   ]);
-}, 120_000);
+}, 300_000);
 
 test("a muted alert is checked and sends nothing; a small sample says nothing", async () => {
   const project = await givenAMetricProject(service);
@@ -227,7 +227,7 @@ test("a muted alert is checked and sends nothing; a small sample says nothing", 
   expect(await notificationsOf(project, id)).toEqual([]);
   const { data } = await project.ok(`GET /v1/alerts/${id}`);
   expect(data).toMatchObject({ state: "muted", last_trigger: expect.any(String) as string });
-}, 120_000);
+}, 300_000);
 
 test("an alert by event counts and names the events, and mails them", async () => {
   const project = await givenAMetricProject(service);
@@ -248,7 +248,7 @@ test("an alert by event counts and names the events, and mails them", async () =
   ]);
   expect(mail.mails.map(({ to }) => to)).toEqual([["ops@a.example"], ["ops@a.example"]]);
   expect(mail.mails[0]?.text).toContain("2 events with duration > 1000");
-}, 120_000);
+}, 300_000);
 
 test("a drift is the change from the period before in percent", async () => {
   const project = await givenAMetricProject(service);
@@ -270,7 +270,7 @@ test("a drift is the change from the period before in percent", async () => {
     ...["insufficient", "resolved", "critical", "insufficient"],
   ]);
   expect(checks[2]?.values[0]).toMatchObject({ value: 100, current: 220, baseline: 110 });
-}, 120_000);
+}, 300_000);
 
 test("the count of nothing is 0, so that silence may be bad news", async () => {
   const project = await givenAMetricProject(service);
@@ -282,7 +282,7 @@ test("the count of nothing is 0, so that silence may be bad news", async () => {
   expect(await check(project, id, 1)).toMatchObject([
     { outcome: "critical", sample_size: 0, values: [{ value: 0 }] },
   ]);
-}, 120_000);
+}, 300_000);
 
 test("a measure that cannot be had is a failed check that says why", async () => {
   const project = await givenAMetricProject(service);
@@ -298,4 +298,4 @@ test("a measure that cannot be had is a failed check that says why", async () =>
       error: expect.stringContaining("no event has a number in") as string,
     },
   ]);
-}, 120_000);
+}, 300_000);

@@ -125,7 +125,7 @@ test("a backfill scores what was stored before, in chunks that an operator can w
   expect(result).toEqual({ state: "completed", left: 0, ...counts });
   expect(await operator.progressOf(workflowId)).toEqual(result);
   await recordHistory(operator.client, workflowId, "backfill");
-}, 180_000);
+}, 300_000);
 
 test("a paused backfill stops in the middle of a chunk, and goes on where it was", async () => {
   const { project, get, change, until, untilScored } = await given(slowCode, 300);
@@ -142,7 +142,7 @@ test("a paused backfill stops in the middle of a chunk, and goes on where it was
   await until("completed");
   expect(await countScored(project)).toBe(300);
   expect(await runsOf(project)).toEqual({ scored: 300, open: 0, left: 0 });
-}, 240_000);
+}, 300_000);
 
 test("a cancelled backfill ends in the middle of a chunk, and holds nothing any more", async () => {
   const { project, backfill, change, until, untilScored } = await given(slowCode, 300);
@@ -156,7 +156,7 @@ test("a cancelled backfill ends in the middle of a chunk, and holds nothing any 
   const count = await countScored(project);
   expect(count).toBeLessThan(300);
   expect(await runsOf(project)).toEqual({ scored: count, open: 0, left: 0 });
-}, 120_000);
+}, 300_000);
 
 test("a backfill that an operator cancels in Temporal ends as cancelled, and says so", async () => {
   const { project, backfill, get, until, untilScored } = await given(slowCode, 300);
@@ -171,7 +171,7 @@ test("a backfill that an operator cancels in Temporal ends as cancelled, and say
   const count = await countScored(project);
   expect(count).toBeLessThan(300);
   expect(await runsOf(project)).toEqual({ scored: count, open: 0, left: 0 });
-}, 120_000);
+}, 300_000);
 
 test("a backfill fails with its evaluator, and says how", async () => {
   const { project, backfill, get, until } = await given("result = 1 / 0\n", 1_500);
@@ -183,4 +183,4 @@ test("a backfill fails with its evaluator, and says how", async () => {
   const handle = operator.client.workflow.getHandle(backfill.workflow_id);
   expect(await handle.result()).toMatchObject({ state: `failed: ${reason}` });
   expect(await runsOf(project)).toMatchObject({ scored: 0, open: 0, left: 0 });
-}, 120_000);
+}, 300_000);

@@ -64,7 +64,7 @@ beforeAll(async () => {
         () => true,
         () => false,
       ),
-    { timeout: 30_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   );
   await connection.close();
 }, 600_000);
@@ -159,4 +159,4 @@ test("the long work of an evaluator goes on as new runs, and counts on", async (
     await worker.stop();
     await operator.close();
   }
-}, 180_000);
+}, 300_000);

@@ -104,7 +104,7 @@ describe("evaluateChunk", () => {
     const progress = { state: "done", done: 120, left: 0, scored: 120, failed: 0, skipped: 0 };
     expect(result).toEqual({ end: { kind: "done" }, progress });
     expect(await operator.progressOf(entry.workflowId)).toEqual(progress);
-  }, 60_000);
+  }, 300_000);
 
   test("is found by evaluator and project, and reads well", async () => {
     const chunk = aChunk();
@@ -116,7 +116,7 @@ describe("evaluateChunk", () => {
 
     const query = `WaggleEvaluator = '${chunk.evaluatorId}' AND WaggleScope = '${chunk.projectId}'`;
     await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count === 1, {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     const { staticSummary, memo, workflowId } = await handleOf(entry.workflowId)
       .describe()
@@ -127,7 +127,7 @@ describe("evaluateChunk", () => {
     expect(workflowId).toBe(`evaluate-answer-length-v3-${chunk.chunkId}`);
     expect(staticSummary).toBe("evaluate Answer length v3 on 100 events");
     expect(memo).toMatchObject({ name: "Answer length", project: chunk.projectId });
-  }, 60_000);
+  }, 300_000);
 
   test("tries a step again that failed without the evaluator's doing, and says why", async () => {
     const entry = evaluateChunkEntry(aChunk());
@@ -142,11 +142,11 @@ describe("evaluateChunk", () => {
       const { raw } = await handle.describe();
       return raw.pendingActivities?.[0]?.lastFailure?.message;
     };
-    await vi.waitUntil(async () => (await failureOf()) === "no sandbox now", { timeout: 30_000 });
+    await vi.waitUntil(async () => (await failureOf()) === "no sandbox now", { timeout: 60_000 });
     isAway = false;
 
     expect(await handle.result()).toMatchObject({ end: { kind: "done" } });
-  }, 90_000);
+  }, 300_000);
 
   test("gives the rest back when it is cancelled, once the step has ended", async () => {
     const released: EvaluateChunkInput[] = [];
@@ -157,14 +157,14 @@ describe("evaluateChunk", () => {
     const { client, operator, handleOf } = await given({ runStep, release });
 
     await client.start(entry);
-    await vi.waitUntil(() => begun.count === 1, { timeout: 30_000 });
+    await vi.waitUntil(() => begun.count === 1, { timeout: 60_000 });
     await handleOf(entry.workflowId).cancel();
 
     await expect(handleOf(entry.workflowId).result()).rejects.toThrow(/cancelled/i);
     expect(released).toEqual([chunk]);
     expect(await operator.progressOf(entry.workflowId)).toMatchObject({ state: "cancelled" });
     await recordHistory(operator.client, entry.workflowId, "evaluate-chunk-cancelled");
-  }, 90_000);
+  }, 300_000);
 });
 
 describe("backfill", () => {
@@ -193,7 +193,7 @@ describe("backfill", () => {
       const { typedSearchAttributes } = await handleOf(workflowId).describe();
       expect(JSON.stringify(typedSearchAttributes)).toContain(chunk.evaluatorId);
     }
-  }, 90_000);
+  }, 300_000);
 
   test("waits before it asks again where others look for events", async () => {
     const entry = backfillEntry(aBackfill(aChunk()));
@@ -212,7 +212,7 @@ describe("backfill", () => {
     const { events } = await handle.fetchHistory();
     expect(events?.filter((one) => one.timerStartedEventAttributes)).toHaveLength(1);
     await recordHistory(operator.client, entry.workflowId, "backfill-aside");
-  }, 60_000);
+  }, 300_000);
 
   test.each<{ end: ChunkEnd; want: string }>([
     { end: { kind: "disabled", reason: "disabled after 10" }, want: "disabled after 10" },
@@ -259,7 +259,7 @@ describe("backfill", () => {
     const error = `the workflow of chunk ${chunk.chunkId} was ended 3 times`;
     expect(await handleOf(entry.workflowId).result()).toMatchObject({ state: `failed: ${error}` });
     expect(ends).toEqual([{ state: "failed", error }]);
-  }, 180_000);
+  }, 300_000);
 
   test("ends as cancelled, with its chunk, when an operator cancels it", async () => {
     const chunk = aChunk({ backfillId: createUuid() });
@@ -274,7 +274,7 @@ describe("backfill", () => {
     });
 
     await client.start(entry);
-    await vi.waitUntil(() => begun.count === 1, { timeout: 30_000 });
+    await vi.waitUntil(() => begun.count === 1, { timeout: 60_000 });
     await handleOf(entry.workflowId).cancel();
 
     await expect(handleOf(entry.workflowId).result()).rejects.toThrow(/cancelled/i);
@@ -282,5 +282,5 @@ describe("backfill", () => {
     const stateOfChunk = await operator.stateOf(evaluateChunkEntry(chunk).workflowId);
     expect(isRunning(stateOfChunk)).toBe(false);
     await recordHistory(operator.client, entry.workflowId, "backfill-cancelled");
-  }, 90_000);
+  }, 300_000);
 });

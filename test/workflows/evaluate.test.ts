@@ -135,7 +135,7 @@ def evaluate(event):
   expect(progress).toMatchObject({ state: "done", left: 0, failed: 0 });
   const query = `WaggleEvaluator = '${id}' AND WaggleScope = '${project.projectId}'`;
   await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count > 0, {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   // Ids and counts: nothing of events or code is in Temporal.
   const history = Buffer.from(JSON.stringify(await handle.fetchHistory())).toString();
@@ -145,7 +145,7 @@ def evaluate(event):
   expect(payloads.join("\n")).toContain(id);
   expect(`${history}${payloads.join("\n")}`).not.toContain("canary");
   await recordHistory(operator.client, workflowId, "evaluate-chunk");
-}, 120_000);
+}, 300_000);
 
 test("a session of a run is scored when it has outputs", async () => {
   const project = await givenAMetricProject(service);
@@ -169,7 +169,7 @@ test("a session of a run is scored when it has outputs", async () => {
 
   await vi.waitUntil(async () => Object.keys(await metrics()).length > 0, waiting);
   expect(await metrics()).toEqual({ length: 5 });
-}, 120_000);
+}, 300_000);
 
 test("a session of a run without outputs is scored when the run is completed", async () => {
   const project = await givenAMetricProject(service);
@@ -199,7 +199,7 @@ test("a session of a run without outputs is scored when the run is completed", a
   await vi.waitUntil(async () => (await outcome(late)) === "scored", waiting);
   const { metrics } = await project.ok(`GET /v1/sessions/${sessionId}`);
   expect(metrics).toEqual({ parts: 0 });
-}, 120_000);
+}, 300_000);
 
 test("what fails says so in its event, and the others are scored", async () => {
   const project = await givenAMetricProject(service);
@@ -214,7 +214,7 @@ test("what fails says so in its event, and the others are scored", async () => {
   const failed = { odd_failure: "EXCEPTION: ZeroDivisionError: division by zero" };
   const got = (await scoresOf(project)).map(({ metrics }) => metrics);
   expect(got).toEqual([failed, { odd: 1 }, failed, { odd: 1 }, failed, { odd: 1 }]);
-}, 120_000);
+}, 300_000);
 
 test("a chunk that an operator cancels is finished by another, no event scored twice", async () => {
   const project = await givenAMetricProject(service);
@@ -236,7 +236,7 @@ test("a chunk that an operator cancels is finished by another, no event scored t
     select scored from evaluation_chunks where evaluator_id = ${id} order by created_at`;
   expect(chunks.length).toBeGreaterThan(1);
   expect(chunks.reduce((sum, { scored }) => sum + scored, 0)).toBe(80);
-}, 240_000);
+}, 300_000);
 
 test("disabling an evaluator ends its chunk at the next commit", async () => {
   const project = await givenAMetricProject(service);
@@ -253,7 +253,7 @@ test("disabling an evaluator ends its chunk at the next commit", async () => {
     progress: { state: "dropped: the evaluator is disabled" },
   });
   expect(await countScored(project, "slow")).toBeLessThan(200);
-}, 120_000);
+}, 300_000);
 
 test("archiving a project ends what evaluates it", async () => {
   const project = await givenAMetricProject(service);

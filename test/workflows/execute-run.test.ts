@@ -141,7 +141,7 @@ test("an execution calls the model once a datapoint, and its events are scored",
   const { workflow_id: workflowId } = ended;
   expect(await operator.progressOf(workflowId)).toMatchObject({ state: "completed", done: 25 });
   await recordHistory(operator.client, workflowId, "execute-run");
-}, 180_000);
+}, 300_000);
 
 test("the cost is the sum of the calls, of another model too", async () => {
   const run = await givenAnExecutableRun(service, "echo", 3);
@@ -159,7 +159,7 @@ test("the cost is the sum of the calls, of another model too", async () => {
     12,
   );
   expect(progress).toMatchObject({ done: 3, unpriced: 0 });
-}, 60_000);
+}, 300_000);
 
 test("a cancelled execution keeps its answers, and goes on where it was", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 60);
@@ -183,7 +183,7 @@ test("a cancelled execution keeps its answers, and goes on where it was", async 
   expect(keys).toHaveLength(60);
   const again = await run.project.call(`POST /v1/runs/${run.runId}/execution/resume`, {});
   expect([again.status, again.json["errorCode"]]).toEqual([409, "EXECUTION_ENDED"]);
-}, 180_000);
+}, 300_000);
 
 test("an execution that an operator cancels in Temporal ends as cancelled", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 200);
@@ -199,7 +199,7 @@ test("an execution that an operator cancels in Temporal ends as cancelled", asyn
   expect((await run.get()).error).toBe("cancelled in Temporal");
   await expect(handle.result()).rejects.toThrow(/cancelled/i);
   await recordHistory(operator.client, workflowId, "execute-run-cancelled");
-}, 120_000);
+}, 300_000);
 
 test("ten failures in a row end an execution, and a resumption tries again", async () => {
   const run = await givenAnExecutableRun(service, "fail-400", 30);
@@ -221,7 +221,7 @@ test("ten failures in a row end an execution, and a resumption tries again", asy
   // Another try is another call: the provider must not answer it from memory.
   expect(new Set(keysSeen()).size).toBe(20);
   await run.until("failed");
-}, 120_000);
+}, 300_000);
 
 test("a call that fails for a moment is repeated with the same key", async () => {
   const run = await givenAnExecutableRun(service, "flaky-500-5", 3);
@@ -233,4 +233,4 @@ test("a call that fails for a moment is repeated with the same key", async () =>
   const perKey = Map.groupBy(keysSeen(), (key) => key);
   expect(perKey.size).toBe(3);
   expect((await eventsOf(run)).models).toHaveLength(3);
-}, 120_000);
+}, 300_000);

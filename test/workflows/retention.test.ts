@@ -153,7 +153,7 @@ test("sessions go when their newest event is old, with all that belongs to them"
       await recordHistory(operator.client, workflowId, name);
     }
   }
-}, 120_000);
+}, 300_000);
 
 test("many sessions go in batches, each in a file of its own", async () => {
   const project = await givenAMetricProject(service);
@@ -171,7 +171,7 @@ test("many sessions go in batches, each in a file of its own", async () => {
   expect(written.toSorted()).toEqual(["000001.parquet", "000002.parquet", "000003.parquet"]);
   const { totalEvents } = await project.ok("POST /v1/events/export", { filters: [] });
   expect(totalEvents).toBe(2);
-}, 120_000);
+}, 300_000);
 
 test("a project whose retention ended, or lies far back, keeps everything", async () => {
   const project = await givenAMetricProject(service);
@@ -193,4 +193,4 @@ test("a project whose retention ended, or lies far back, keeps everything", asyn
   for (const days of [0, 3_651, 1.5, null]) {
     expect(await call("PUT", "", { days })).toMatchObject({ status: 400 });
   }
-}, 120_000);
+}, 300_000);

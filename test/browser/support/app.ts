@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createSignInLink } from "../../../src/commands/sign-in-link.ts";
 import { readConfig } from "../../../src/config.ts";
+import { patience } from "../../support/patience.ts";
 import { startService, type TestService } from "../../support/service.ts";
 import { startChromium } from "./chromium.ts";
 
@@ -74,6 +75,7 @@ export async function startApp(
       const { isSignedIn = true } = look;
       if (isSignedIn) cookies ??= await signIn(browser, await createLink());
       const context = await newContext(browser, look);
+      context.setDefaultTimeout(patience.timeout);
       contexts.push(context);
       if (isSignedIn) await context.addCookies(cookies ?? []);
       const page = await context.newPage();

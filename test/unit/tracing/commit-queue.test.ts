@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import { type Commit, createCommitQueue } from "../../../src/tracing/events/commit-queue.ts";
 import type { WriteSet } from "../../../src/tracing/events/write-set.ts";
+import { patience } from "../../support/patience.ts";
 import { turnsAt } from "../../support/turns.ts";
 
 function aSet(...eventIds: string[]): WriteSet {
@@ -108,7 +109,7 @@ describe("small writes of a project", () => {
     const queue = createCommitQueue({ commit, turns: turnsAt(3) });
 
     const all = ["a", "b", "c"].map((id) => queue.submit(aSet(id)));
-    await vi.waitUntil(() => commits.length === 2);
+    await vi.waitUntil(() => commits.length === 2, patience);
 
     expect(commits).toEqual([["a"], ["b", "c"]]);
     release();
