@@ -1,0 +1,148 @@
+// Connects to Waggle: address, key, deadlines, and retries of what may be repeated. Messages and
+// services are generated from the contract; this file holds what is written by hand.
+
+import { create } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import {
+  type BadRequest_FieldViolation,
+  BadRequestSchema,
+  ErrorInfoSchema,
+} from "../gen/google/rpc/error_details_pb.js";
+
+export { Code, ConnectError, createClient } from "@connectrpc/connect";
+
+export type ConnectOptions = {
+  /** Address of the service, such as `https://waggle.example.org`. */
+  readonly url: string;
+  readonly key: string;
+  /** Longest time of a call with its retries; default one minute. A call may set its own. */
+  readonly timeoutMs?: number;
+  /** How often a call is sent again; default 3. */
+  readonly retries?: number;
+};
+
+/** Returns the transport for `createClient`. */
+export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOptions): Transport {
+  return createConnectTransport({
+    baseUrl: url,
+    useBinaryFormat: true,
+    defaultTimeoutMs: timeoutMs,
+    interceptors: [authorize(key), repeat(retries)],
+  });
+}
+
+const keyHeader = "idempotency-key";
+const timeoutHeader = "connect-timeout-ms";
+
+/** Wait before the next try where no answer says how long. */
+const waitMsDefault = 1_000;
+
+function authorize(key: string): Interceptor {
+  return (next) => (request) => {
+    request.header.set("authorization", `Bearer ${key}`);
+    return next(request);
+  };
+}
+
+/**
+ * Sends a call again after a failure that passes. All tries of a write have one Idempotency-Key, so
+ * that it takes effect once; without one (the caller sets an empty key), a write is sent once. A
+ * stream is sent once, since its reader has seen a part of it.
+ */
+function repeat(retries: number): Interceptor {
+  return (next) => async (request) => {
+    if (request.stream) return next(request);
+    const { header, method, signal } = request;
+    if (method.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) {
+      if (!header.has(keyHeader)) header.set(keyHeader, crypto.randomUUID());
+      if (header.get(keyHeader) === "") {
+        header.delete(keyHeader);
+        return next(request);
+      }
+    }
+    const deadline = Date.now() + Number(header.get(timeoutHeader) ?? Infinity);
+    for (let retry = 0; ; retry += 1) {
+      try {
+        return await next(request);
+      } catch (error) {
+        const waitMs = signal.aborted || retry >= retries ? undefined : waitMsOf(error);
+        if (waitMs === undefined || Date.now() + waitMs >= deadline) throw error;
+        await waited(waitMs, signal);
+        const leftMs = Math.max(deadline - Date.now(), 1);
+        if (header.has(timeoutHeader)) header.set(timeoutHeader, String(leftMs));
+      }
+    }
+  };
+}
+
+/** Returns how long to wait before a call is sent again; undefined where that cannot help. */
+function waitMsOf(error: unknown): number | undefined {
+  const failure = ConnectError.from(error);
+  const reason = reasonOf(failure);
+  // An earlier try still runs; its answer is kept for the next one.
+  if (reason === "IDEMPOTENCY_IN_FLIGHT") return waitMsDefault;
+  const isBusy = failure.code === Code.Unavailable || failure.code === Code.ResourceExhausted;
+  const seconds = failure.metadata.get("retry-after") ?? "";
+  if (isBusy && /^\d+$/.test(seconds)) return Number(seconds) * 1_000;
+  if (reason !== undefined) return undefined;
+  // The service was not reached: fetch throws TypeError, and a balancer answers without a reason.
+  const isUnreached = failure.code === Code.Unavailable || failure.cause instanceof TypeError;
+  return isUnreached ? waitMsDefault : undefined;
+}
+
+function waited(waitMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      clearTimeout(timer);
+      reject(ConnectError.from(signal.reason));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", leave);
+      resolve();
+    }, waitMs);
+    signal.addEventListener("abort", leave, { once: true });
+  });
+}
+
+/** Returns the reason of a refusal, such as `NOT_FOUND`; undefined if the service gave none. */
+export function reasonOf(error: unknown): string | undefined {
+  return ConnectError.from(error).findDetails(ErrorInfoSchema)[0]?.reason;
+}
+
+/** Returns the fields that a refusal names, each with what is wrong; empty where it names none. */
+export function fieldsOf(error: unknown): BadRequest_FieldViolation[] {
+  return ConnectError.from(error)
+    .findDetails(BadRequestSchema)
+    .flatMap(({ fieldViolations }) => fieldViolations);
+}
+
+/** Follows `next_cursor` and yields each page of a list. */
+export async function* pages<
+  Request extends { cursor?: string | undefined },
+  Page extends { nextCursor?: string | undefined },
+>(list: (request: Request) => Promise<Page>, request: Request): AsyncGenerator<Page, void> {
+  let cursor = request.cursor;
+  do {
+    const page = await list({ ...request, ...(cursor !== undefined && { cursor }) });
+    yield page;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+/** Returns a filter: a field, an operator and, for most operators, a value. */
+export function where(field: string, operator: string, value?: string | number | boolean) {
+  return { field, operator, ...(value !== undefined && { value: toValue(value) }) };
+}
+
+function toValue(value: string | number | boolean): Value {
+  switch (typeof value) {
+    case "string":
+      return create(ValueSchema, { kind: { case: "stringValue", value } });
+    case "number":
+      return create(ValueSchema, { kind: { case: "numberValue", value } });
+    case "boolean":
+      return create(ValueSchema, { kind: { case: "boolValue", value } });
+  }
+}

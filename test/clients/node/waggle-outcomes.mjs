@@ -1,0 +1,38 @@
+// Sends events that the stand-in refuses and reports how each call ended.
+// Run by test/clients/typescript-client.test.ts: waggle-outcomes.mjs FOLDER URL CUT_URL KEY ID…
+
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [folder, url, cutUrl, key, ...ids] = process.argv.slice(2);
+const { resolve } = createRequire(`${folder}/`);
+const from = (name) => import(pathToFileURL(resolve(name)).href);
+const { Code, ConnectError, connect, createClient, reasonOf } = await from("waggle-client");
+const { EventService } = await from("waggle-client/event");
+
+const events = createClient(EventService, connect({ url, key }));
+const cutEvents = createClient(EventService, connect({ url: cutUrl, key }));
+const keys = { "own-key": "mine", "no-key": "" };
+
+async function send(eventId) {
+  if (eventId === "read") return events.getEvent({ eventId });
+  const client = eventId === "cut" ? cutEvents : events;
+  const options = {
+    ...(eventId in keys && { headers: { "idempotency-key": keys[eventId] } }),
+    ...(eventId === "slow" && { timeoutMs: 500 }),
+  };
+  return client.createEvent({ event: { eventId, eventType: "tool", inputs: {} } }, options);
+}
+
+async function outcomeOf(eventId) {
+  try {
+    await send(eventId);
+    return "ok";
+  } catch (error) {
+    const isLate = ConnectError.from(error).code === Code.DeadlineExceeded;
+    return isLate ? "deadline" : (reasonOf(error) ?? String(error));
+  }
+}
+
+const outcomes = await Promise.all(ids.map(async (id) => [id, await outcomeOf(id)]));
+console.log(JSON.stringify(Object.fromEntries(outcomes)));

@@ -1,0 +1,87 @@
+// The client of clients/typescript: built from the protos, installed, checked by the compiler, and
+// run as its page shows and against a service that refuses.
+
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startService } from "../support/service.ts";
+import { nodeReport, projectFolder } from "./environment.ts";
+import { mustRun, programTimeoutMs, runProgram } from "./program.ts";
+import { checkPrinted, readmeCode } from "./readme.ts";
+import { startStandIn } from "./repeating.ts";
+
+let folder: string;
+
+/** A program's folder, with the client and the packages that it needs in its node_modules. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waggle-client-"));
+  for (const path of ["buf.yaml", "proto", "clients/typescript"]) {
+    await cp(join(projectFolder, path), join(folder, path), { recursive: true });
+  }
+  const client = join(folder, "clients/typescript");
+  const packages = join(projectFolder, "node_modules");
+  await mkdir(join(folder, "node_modules"));
+  await symlink(client, join(folder, "node_modules/waggle-client"));
+  for (const name of ["@bufbuild", "@connectrpc", "@types", "undici-types"]) {
+    await symlink(join(packages, name), join(folder, "node_modules", name));
+  }
+  await mustRun({
+    command: "npm",
+    words: ["run", "-s", "build"],
+    cwd: client,
+    env: { PATH: [join(packages, ".bin"), process.env["PATH"]].join(delimiter) },
+  });
+  await writeFile(join(folder, "package.json"), '{"type": "module"}');
+  const page = await readmeCode("typescript", "ts");
+  await writeFile(join(folder, "page.ts"), page);
+  await writeFile(join(folder, "wrong.ts"), page.replace("sessionName:", "sessionNames:"));
+}, programTimeoutMs);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("does what its page shows", { timeout: programTimeoutMs }, async () => {
+  const service = await startService();
+  const printed = await mustRun({
+    command: process.execPath,
+    words: [join(folder, "page.ts")],
+    env: { WAGGLE_URL: service.url, WAGGLE_API_KEY: service.projectKey },
+  });
+  await service.stop();
+
+  checkPrinted(printed);
+});
+
+test(
+  "is typed: the compiler takes its page, and no wrong field",
+  async () => {
+    const { stdout } = await runProgram({
+      command: process.execPath,
+      words: [
+        join(projectFolder, "node_modules/typescript/bin/tsc"),
+        ...["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck", "--types", "node"],
+        ...["--module", "nodenext", "--target", "es2022", "page.ts", "wrong.ts"],
+      ],
+      cwd: folder,
+    });
+
+    const faults = stdout.split("\n").filter((line) => /^\S/.test(line));
+    expect(faults).toEqual([expect.stringMatching(/^wrong\.ts.*'sessionNames'/)]);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "sends again what may be repeated, and nothing else",
+  async () => {
+    const standIn = await startStandIn();
+    const report = await nodeReport<Record<string, string>>(
+      { folder },
+      "waggle-outcomes.mjs",
+      standIn.words,
+    );
+    await standIn.stop();
+
+    standIn.check(report);
+  },
+  programTimeoutMs,
+);
