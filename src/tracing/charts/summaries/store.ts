@@ -38,12 +38,19 @@ export async function listSummaries(
     return sql<SummaryRow[]>`
       with ${dueSql(sql, query, stretches)},
       matched as (
-        select
-          due.at, ${split ? splitSql(sql, split) : sql`'-'`} as split
-          ${sources.map((one, at) => sql`, ${numberOf(sql, one)} as ${sql(`v${at}`)}`)}
+        select due.at, found.*
         from due
-        join events as e on e.start_time_us >= due.from_us and e.start_time_us < due.to_us
-        where ${matching(sql, query)}
+        cross join lateral (
+          select
+            ${split ? splitSql(sql, split) : sql`'-'`} as split
+            ${sources.map((one, at) => sql`, ${numberOf(sql, one)} as ${sql(`v${at}`)}`)}
+          from events as e
+          where e.start_time_us >= due.from_us and e.start_time_us < due.to_us
+            and ${matching(sql, query)}
+          -- Without it Postgres makes a join of this, which may compare each event of the project
+          -- with each stretch.
+          offset 0
+        ) as found
       ),
       grouped as materialized (
         select at, split, count(*)::integer as events
