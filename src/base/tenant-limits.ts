@@ -118,7 +118,8 @@ export const chartCellsMax = 1_500_000;
 export const chartCellBytes = 50;
 /** As many are read beside each other; more take one of a few places, for which a chart waits. */
 export const chartUsualCells = 100_000;
-export const chartLoadsMax = 4;
+/** Each reserves up to 75 MB, and all signed-in people share 300 MB: a fourth would be refused. */
+export const chartLoadsMax = 3;
 export const chartLoadsOfProjectMax = 2;
 export const chartLoadWaitMsMax = 15_000;
 /** Bytes of a value of an answer, as rows of Postgres and as a message. */

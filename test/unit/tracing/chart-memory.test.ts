@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { createByteBudget, createSharedBudget } from "../../../src/base/byte-budget.ts";
+import { bytesInFlightMaxDefault, organizationShare } from "../../../src/base/limits.ts";
+import { chartCellBytes, chartCellsMax, chartLoadsMax } from "../../../src/base/tenant-limits.ts";
 import {
   cellsMaxOf,
   createLoadPlaces,
@@ -174,4 +176,10 @@ test("many cells take one of a few places, of which other projects keep some", a
   leave();
 
   await expect(third).resolves.toBeTypeOf("function");
+});
+
+test("the first charts that are read at once leave room for other calls of people", () => {
+  const reserved = chartLoadsMax * chartCellsMax * chartCellBytes;
+
+  expect(reserved).toBeLessThan(bytesInFlightMaxDefault * organizationShare);
 });
