@@ -162,7 +162,7 @@ describe("a hold", () => {
 test("many cells take one of a few places, of which other projects keep some", async () => {
   const places = createLoadPlaces();
   const enter = (projectId: string, cells: number, signal?: AbortSignal) =>
-    places.enter({ projectId, organization: "o", signal }, cells);
+    places.enter({ projectId, organization: `org of ${projectId}`, signal }, cells);
   const leaving = new AbortController();
 
   const leave = await enter("a", 1_000_000);
