@@ -112,6 +112,59 @@ test("a stored chart is answered over its range, without sessions", async () => 
   expect(sum).toBe(10 * Number(result.meta["matched_event_count"]));
 });
 
+test("every list and chart of older clients obeys each form of a date range", async () => {
+  const project = await givenAMetricProject(service);
+  const day = 86_400_000;
+  const events = [0, 2].map((days) => ({
+    ...{ event_type: "model", source: "test", inputs: {}, session_id: `session of ${days}` },
+    start_time: Date.now() - days * day - 1_000,
+  }));
+  await project.ok("POST /events/batch", { events });
+  for (const run_id of ["r1", "r2"]) await project.ok("POST /v1/runs", { run_id, name: run_id });
+  const since = new Date(Date.now() - day).toISOString();
+  const forms = [
+    `dateRange=${encodeURIComponent(JSON.stringify({ $gte: since }))}`,
+    `dateRange[$gte]=${since}`,
+    `dateRange[start_time]=${since}`,
+    `dateRange.gte=${since}`,
+    `dateRange=${encodeURIComponent('{"relative":"1d"}')}`,
+    "dateRange[relative]=24h",
+  ];
+  const counts = async (query: string) => {
+    const chart = await project.ok(`GET /v1/events/chart?${query}`);
+    const listed = await project.ok(`GET /events?limit=10&${query}`);
+    const sessions = await project.ok(`GET /v1/sessions?${query}`);
+    const runs = await project.ok(`GET /v1/runs?${query}`);
+    const { total } = runs["pagination"] as { total: number };
+    const listedSessions = sessions["sessions"] as readonly unknown[];
+    return [chart["totalEvents"], listed["totalEvents"], listedSessions.length, total];
+  };
+
+  for (const form of forms) expect([form, ...(await counts(form))]).toEqual([form, 1, 2, 1, 2]);
+  const past = `dateRange[$gte]=${since}&dateRange[$lte]=${since}`;
+  expect(await counts(past)).toEqual([0, 0, 0, 0]);
+  const body = { filters: [], dateRange: { relative: "1d" } };
+  expect((await project.ok("POST /v1/events/export", body))["totalEvents"]).toBe(2);
+});
+
+test.each([
+  { query: "dateRange[relative]=soon", want: "dateRange.relative: must be a number and h, d" },
+  { query: "dateRange[relative]=1d&dateRange[$gte]=5", want: "dateRange: must be relative or" },
+  { query: "dateRange[$gt]=5", want: "dateRange[$gt]: is not a known name" },
+  { query: 'dateRange={"from":5}', want: "dateRange.from: is not a known key" },
+  { query: "dateRange[$gte]=soon", want: "dateRange.$gte: must be" },
+])("lists and charts of older clients refuse $query", async ({ query, want }) => {
+  const project = await givenAMetricProject(service);
+
+  for (const path of ["/v1/events/chart", "/events", "/v1/sessions", "/v1/runs"]) {
+    const answer = await project.call(`GET ${path}?${query}`);
+    expect([path, answer.status, answer.json["message"]]).toEqual([
+      ...[path, 400],
+      expect.stringContaining(want),
+    ]);
+  }
+});
+
 test("a stored chart keeps what it shows, until one without a kind ends it", async () => {
   const project = await givenAMetricProject(service);
   const events = ["search", "search", "fetch"].map((name) => ({

@@ -57,7 +57,7 @@ export declare type Filter = Message<"waggle.v1.Filter"> & {
 export declare const FilterSchema: GenMessage<Filter>;
 
 /**
- * Bounds on start time, Unix milliseconds, both included; each may be absent.
+ * Bounds on start time, Unix milliseconds, both included; each may be absent. Or a length up to now.
  *
  * @generated from message waggle.v1.DateRange
  */
@@ -89,6 +89,13 @@ export declare type DateRange = Message<"waggle.v1.DateRange"> & {
    * @generated from field: optional double end_time = 4;
    */
   endTime?: number | undefined;
+
+  /**
+   * Length up to now, in place of bounds: a number and `h`, `d`, `w` or `M` (30 days), such as `7d`.
+   *
+   * @generated from field: optional string relative = 5;
+   */
+  relative?: string | undefined;
 };
 
 /**

@@ -7,7 +7,7 @@
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file waggle/v1/options.proto.
@@ -277,6 +277,13 @@ export declare const access: GenExtension<MethodOptions, Access>;
  * @generated from extension: waggle.v1.RestForm rest = 50102;
  */
 export declare const rest: GenExtension<MethodOptions, RestForm>;
+
+/**
+ * REST requests must hold no unknown key in this message, on any path: one would change what is read.
+ *
+ * @generated from extension: bool strict_keys = 50101;
+ */
+export declare const strict_keys: GenExtension<MessageOptions, boolean>;
 
 /**
  * A time: Unix milliseconds in messages. REST requests may also give ISO 8601 text.

@@ -12,7 +12,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file waggle/v1/options.proto.
  */
 export const file_waggle_v1_options = /*@__PURE__*/
-  fileDesc("Chd3YWdnbGUvdjEvb3B0aW9ucy5wcm90bxIJd2FnZ2xlLnYxIrICCgZBY2Nlc3MSEgoKcGVybWlzc2lvbhgBIAEoCRIgCgRrZXlzGAIgAygOMhIud2FnZ2xlLnYxLktleUtpbmQSIgoEYm9keRgDIAEoDjIULndhZ2dsZS52MS5Cb2R5Q2xhc3MSEQoJaW5nZXN0aW9uGAYgASgIEhMKC2JhdGNoX3BhdGhzGAcgAygJEg0KBXNjb3BlGAggASgJEhUKDXNlY3JldF9hbnN3ZXIYCSABKAgSGQoRbWFudWFsX2Fzc2lnbm1lbnQYCiABKAgSEgoKZ2VuZXJhdGlvbhgLIAEoCBIUCgxjb250cm9sX2RhdGEYDiABKAgSFQoNbmFtZWRfcHJvamVjdBgPIAEoCBIMCgRvcGVuGBAgASgISgQIBBAFSgQIBRAGSgQIDBANSgQIDRAOIpYBCghSZXN0Rm9ybRIUCgxzdHJpY3RfcGF0aHMYASADKAkSFwoPdGV4dF90aW1lX3BhdGhzGAIgAygJEhMKC3N0cmVhbV90d2luGAMgASgJEhUKDW9wZW5haV9lcnJvcnMYBCABKAgSFwoPbnVsbF9mcmVlX3BhdGhzGAUgAygJEhYKDnN1Y2Nlc3Nfc3RhdHVzGAYgASgFKqYBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQS0VZX0tJTkRfUFJPSkVDVBABEh4KGktFWV9LSU5EX1BST0pFQ1RfUkVBRF9PTkxZEAISFgoSS0VZX0tJTkRfSU5HRVNUSU9OEAMSFwoTS0VZX0tJTkRfREFUQV9QTEFORRAEEhoKFktFWV9LSU5EX0NPTlRST0xfUExBTkUQBSqBAQoJQm9keUNsYXNzEhoKFkJPRFlfQ0xBU1NfVU5TUEVDSUZJRUQQABIVChFCT0RZX0NMQVNTX1JFQ09SRBABEhQKEEJPRFlfQ0xBU1NfQkFUQ0gQAhIVChFCT0RZX0NMQVNTX1RSQUNFUxADEhQKEEJPRFlfQ0xBU1NfT1RIRVIQBDpLCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi1hwMgASgLMhEud2FnZ2xlLnYxLkFjY2Vzc1IGYWNjZXNzOkkKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgLMhMud2FnZ2xlLnYxLlJlc3RGb3JtUgRyZXN0OjgKB3VuaXhfbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLWHAyABKAhSBnVuaXhNczo7CghudWxsYWJsZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYtocDIAEoCFIIbnVsbGFibGU6PgoKb21pdF9lbXB0eRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYt4cDIAEoCFIJb21pdEVtcHR5OlMKFW51bWVyaWNfd2l0aG91dF9udWxscxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYvIcDIAEoCFITbnVtZXJpY1dpdGhvdXROdWxsczo3CgZsZWdhY3kSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLiHAyABKAhSBmxlZ2FjeTpECg1sZW5pZW50X2l0ZW1zEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi5hwMgASgIUgxsZW5pZW50SXRlbXM6QAoLYW5zd2VyX29ubHkSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLqHAyABKAhSCmFuc3dlck9ubHk6PwoKcHJvamVjdGlvbhIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYu4cDIAEoCFIKcHJvamVjdGlvbjpPChNuYW1lc19lbXB0aWVkX2xpc3RzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi9hwMgASgIUhFuYW1lc0VtcHRpZWRMaXN0c2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chd3YWdnbGUvdjEvb3B0aW9ucy5wcm90bxIJd2FnZ2xlLnYxIrICCgZBY2Nlc3MSEgoKcGVybWlzc2lvbhgBIAEoCRIgCgRrZXlzGAIgAygOMhIud2FnZ2xlLnYxLktleUtpbmQSIgoEYm9keRgDIAEoDjIULndhZ2dsZS52MS5Cb2R5Q2xhc3MSEQoJaW5nZXN0aW9uGAYgASgIEhMKC2JhdGNoX3BhdGhzGAcgAygJEg0KBXNjb3BlGAggASgJEhUKDXNlY3JldF9hbnN3ZXIYCSABKAgSGQoRbWFudWFsX2Fzc2lnbm1lbnQYCiABKAgSEgoKZ2VuZXJhdGlvbhgLIAEoCBIUCgxjb250cm9sX2RhdGEYDiABKAgSFQoNbmFtZWRfcHJvamVjdBgPIAEoCBIMCgRvcGVuGBAgASgISgQIBBAFSgQIBRAGSgQIDBANSgQIDRAOIpYBCghSZXN0Rm9ybRIUCgxzdHJpY3RfcGF0aHMYASADKAkSFwoPdGV4dF90aW1lX3BhdGhzGAIgAygJEhMKC3N0cmVhbV90d2luGAMgASgJEhUKDW9wZW5haV9lcnJvcnMYBCABKAgSFwoPbnVsbF9mcmVlX3BhdGhzGAUgAygJEhYKDnN1Y2Nlc3Nfc3RhdHVzGAYgASgFKqYBCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQS0VZX0tJTkRfUFJPSkVDVBABEh4KGktFWV9LSU5EX1BST0pFQ1RfUkVBRF9PTkxZEAISFgoSS0VZX0tJTkRfSU5HRVNUSU9OEAMSFwoTS0VZX0tJTkRfREFUQV9QTEFORRAEEhoKFktFWV9LSU5EX0NPTlRST0xfUExBTkUQBSqBAQoJQm9keUNsYXNzEhoKFkJPRFlfQ0xBU1NfVU5TUEVDSUZJRUQQABIVChFCT0RZX0NMQVNTX1JFQ09SRBABEhQKEEJPRFlfQ0xBU1NfQkFUQ0gQAhIVChFCT0RZX0NMQVNTX1RSQUNFUxADEhQKEEJPRFlfQ0xBU1NfT1RIRVIQBDpLCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi1hwMgASgLMhEud2FnZ2xlLnYxLkFjY2Vzc1IGYWNjZXNzOkkKBHJlc3QSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgLMhMud2FnZ2xlLnYxLlJlc3RGb3JtUgRyZXN0OkIKC3N0cmljdF9rZXlzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGLWHAyABKAhSCnN0cmljdEtleXM6OAoHdW5peF9tcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYtYcDIAEoCFIGdW5peE1zOjsKCG51bGxhYmxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi2hwMgASgIUghudWxsYWJsZTo+CgpvbWl0X2VtcHR5Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi3hwMgASgIUglvbWl0RW1wdHk6UwoVbnVtZXJpY193aXRob3V0X251bGxzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi8hwMgASgIUhNudW1lcmljV2l0aG91dE51bGxzOjcKBmxlZ2FjeRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuIcDIAEoCFIGbGVnYWN5OkQKDWxlbmllbnRfaXRlbXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLmHAyABKAhSDGxlbmllbnRJdGVtczpACgthbnN3ZXJfb25seRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuocDIAEoCFIKYW5zd2VyT25seTo/Cgpwcm9qZWN0aW9uEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi7hwMgASgIUgpwcm9qZWN0aW9uOk8KE25hbWVzX2VtcHRpZWRfbGlzdHMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGL2HAyABKAhSEW5hbWVzRW1wdGllZExpc3RzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message waggle.v1.Access.
@@ -73,12 +73,20 @@ export const rest = /*@__PURE__*/
   extDesc(file_waggle_v1_options, 1);
 
 /**
+ * REST requests must hold no unknown key in this message, on any path: one would change what is read.
+ *
+ * @generated from extension: bool strict_keys = 50101;
+ */
+export const strict_keys = /*@__PURE__*/
+  extDesc(file_waggle_v1_options, 2);
+
+/**
  * A time: Unix milliseconds in messages. REST requests may also give ISO 8601 text.
  *
  * @generated from extension: bool unix_ms = 50101;
  */
 export const unix_ms = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 2);
+  extDesc(file_waggle_v1_options, 3);
 
 /**
  * Written as JSON null when absent, as docs/spec.md says "or null".
@@ -86,7 +94,7 @@ export const unix_ms = /*@__PURE__*/
  * @generated from extension: bool nullable = 50102;
  */
 export const nullable = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 3);
+  extDesc(file_waggle_v1_options, 4);
 
 /**
  * Left out of JSON when empty, where the documented answer has the key only sometimes.
@@ -94,7 +102,7 @@ export const nullable = /*@__PURE__*/
  * @generated from extension: bool omit_empty = 50103;
  */
 export const omit_empty = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 4);
+  extDesc(file_waggle_v1_options, 5);
 
 /**
  * A Value that is written only as a number or boolean on paths without nulls, whose clients refuse
@@ -103,7 +111,7 @@ export const omit_empty = /*@__PURE__*/
  * @generated from extension: bool numeric_without_nulls = 50108;
  */
 export const numeric_without_nulls = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 5);
+  extDesc(file_waggle_v1_options, 6);
 
 /**
  * Alias that only older clients send; refused on strict paths.
@@ -111,7 +119,7 @@ export const numeric_without_nulls = /*@__PURE__*/
  * @generated from extension: bool legacy = 50104;
  */
 export const legacy = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 6);
+  extDesc(file_waggle_v1_options, 7);
 
 /**
  * A fault inside one item rejects that item alone: the REST reader leaves an empty message in its
@@ -120,7 +128,7 @@ export const legacy = /*@__PURE__*/
  * @generated from extension: bool lenient_items = 50105;
  */
 export const lenient_items = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 7);
+  extDesc(file_waggle_v1_options, 8);
 
 /**
  * Exists only in answers; in a request it is an unknown key.
@@ -128,7 +136,7 @@ export const lenient_items = /*@__PURE__*/
  * @generated from extension: bool answer_only = 50106;
  */
 export const answer_only = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 8);
+  extDesc(file_waggle_v1_options, 9);
 
 /**
  * Lists the top-level fields of the answer's records that a REST answer must have: absent and empty
@@ -137,7 +145,7 @@ export const answer_only = /*@__PURE__*/
  * @generated from extension: bool projection = 50107;
  */
 export const projection = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 9);
+  extDesc(file_waggle_v1_options, 10);
 
 /**
  * Names the lists of the same message that a request empties, since an empty list in a message is absent.
@@ -146,5 +154,5 @@ export const projection = /*@__PURE__*/
  * @generated from extension: bool names_emptied_lists = 50109;
  */
 export const names_emptied_lists = /*@__PURE__*/
-  extDesc(file_waggle_v1_options, 10);
+  extDesc(file_waggle_v1_options, 11);
 

@@ -6,7 +6,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { BackfillSchema, BackfillService } from "../../../gen/waggle/v1/backfill_pb.js";
 import { formatVersion } from "../../base/versions.ts";
 import { toPageAnswer } from "../../base/pages.ts";
-import { toBounds } from "../../tracing/export/handlers.ts";
+import { toBounds } from "../../tracing/export/date-range.ts";
 import { toFilterInput } from "../../tracing/export/filter-message.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import { toFilterMessage } from "../../tracing/export/filter-message.ts";

@@ -15,6 +15,7 @@ import type {
 import { changedLists } from "../../base/changed-list.ts";
 import { refuse } from "../../base/errors.ts";
 import { toValueMessage } from "../../base/value-message.ts";
+import { toBounds } from "../export/date-range.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import {
   type ChartRequest,
@@ -96,10 +97,11 @@ const pointsNames: FieldNames = {
 /** Returns the question of an older client. */
 export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
   const { dateRange, metric, aggregation, bucket, groupBy } = request;
+  const { fromMs, toMs } = toBounds(dateRange);
   return {
     ...{ kind: "time_series", names: pointsNames },
-    startTimeMs: dateRange?.gte ?? dateRange?.startTime,
-    endTimeMs: dateRange?.lte ?? dateRange?.endTime,
+    startTimeMs: fromMs.find((time) => time !== undefined),
+    endTimeMs: toMs.find((time) => time !== undefined),
     filters: withoutSessions(request.filters.map(toFilterInput)),
     run: { field: "evaluation_id", id: request.evaluationId, isAny: request.onlyExperiments },
     measures: [{ metric: metric || "event_count", aggregation }],

@@ -15,6 +15,7 @@ import { createUuid, isUuid } from "../../base/ids.ts";
 import { isTimeMs } from "../../base/iso-time.ts";
 import { chartsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { parseLength } from "../export/date-range.ts";
 import type { FilterInput } from "../export/filter.ts";
 import { parseStoredFilters } from "../export/stored-filters.ts";
 import { parseUnit } from "./buckets.ts";
@@ -173,16 +174,11 @@ function textOf(
   return given === "" ? null : given;
 }
 
-const relativePattern = /^([1-9]\d{0,4})([hdwM])$/;
-const unitMs = { h: 3_600_000, d: 86_400_000, w: 604_800_000, M: 2_592_000_000 } as const;
-
 /** Returns a range to store. Throws INVALID_ARGUMENT naming the field, which `path` begins. */
 export function parseRange(path: string, { relative, gte, lte }: GivenRange): StoredRange {
   if (relative !== undefined && relative !== "") {
     if (gte !== undefined || lte !== undefined) refuse(path, "must be relative or bounds");
-    if (!relativePattern.test(relative)) {
-      refuse(`${path}.relative`, "must be a number and h, d, w or M, such as 7d");
-    }
+    parseLength(`${path}.relative`, relative);
     return { relative };
   }
   for (const [field, time] of Object.entries({ $gte: gte, $lte: lte })) {
@@ -208,12 +204,8 @@ export function questionOf(chart: StoredChart, timezone: string | undefined): Ch
 function boundsOf(range: StoredRange | null): Pick<ChartRequest, "startTimeMs" | "endTimeMs"> {
   if (range === null) return {};
   if (!("relative" in range)) return { startTimeMs: range.gte, endTimeMs: range.lte };
-  const [, count, unit] = relativePattern.exec(range.relative) ?? [];
   const endTimeMs = Date.now();
-  return {
-    startTimeMs: endTimeMs - Number(count) * unitMs[unit as keyof typeof unitMs],
-    endTimeMs,
-  };
+  return { startTimeMs: endTimeMs - parseLength("dateRange.relative", range.relative), endTimeMs };
 }
 
 /** Returns a chart's state for the audit log. */

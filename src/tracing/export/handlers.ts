@@ -20,8 +20,8 @@ import { toEventMessage } from "../events/event-message.ts";
 import type { Reading } from "../events/sized-read.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { EventSelection, PageRequest } from "./export.ts";
+import { toBounds } from "./date-range.ts";
 import { toFilterInput } from "./filter-message.ts";
-import type { Bounds } from "./instant.ts";
 
 export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportService> {
   return {
@@ -141,14 +141,6 @@ type SelectingMessage = {
 };
 type PagingMessage = SelectingMessage &
   Pick<PageRequest, "limit" | "page" | "cursor"> & { readonly total?: string | undefined };
-
-/** Returns the bounds of a date range, whose fields have two names each. */
-export function toBounds(dateRange: DateRange | undefined): Bounds {
-  return {
-    fromMs: [dateRange?.gte, dateRange?.startTime],
-    toMs: [dateRange?.lte, dateRange?.endTime],
-  };
-}
 
 function toSelection(message: SelectingMessage): EventSelection {
   const { filters, dateRange, projections, evaluationId } = message;

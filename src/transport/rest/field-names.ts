@@ -11,6 +11,7 @@ import {
   numeric_without_nulls,
   omit_empty,
   projection,
+  strict_keys,
   unix_ms,
 } from "../../../gen/waggle/v1/options_pb.js";
 
@@ -49,6 +50,11 @@ export function treatmentOf(field: DescField): FieldTreatment {
     isLegacy: isOn(field, legacy),
     hasLenientItems: isOn(field, lenient_items),
   };
+}
+
+/** Returns whether an unknown key of a message is an error on every path. */
+export function hasStrictKeys(message: DescMessage): boolean {
+  return hasOption(message, strict_keys) && getOption(message, strict_keys);
 }
 
 /** Returns whether protobuf-es holds the message as a plain JSON object. */

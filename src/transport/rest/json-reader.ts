@@ -22,6 +22,7 @@ import { countLoose, faultBytes, gatherMemory } from "../../base/decode/tally.ts
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
 import {
   emptiedListsOf,
+  hasStrictKeys,
   isAnswerOnly,
   isStruct,
   isTimestamp,
@@ -69,7 +70,7 @@ const compiled = new Map<DescMessage, MessageReader>();
 /**
  * Returns the reader of a message, which throws FieldFault for the first value that does not fit.
  * Null means absent (but is a value of `google.protobuf.Value`), unknown keys are ignored unless
- * strict, and both proto and JSON names are accepted.
+ * strict or in a message with `(strict_keys)`, and both proto and JSON names are accepted.
  * Items of `(lenient_items)` are read by `readItems`: an item with an error becomes an empty
  * message, and its error goes to the context.
  */
@@ -79,6 +80,7 @@ export function messageReader(message: DescMessage): MessageReader {
   const keys = new Map<string, KeyReader>();
   const { bytes } = shapeOf(message);
   const noteEmptied = emptiedNoter(message);
+  const isClosed = hasStrictKeys(message);
   const reader: MessageReader = (value, context) => {
     if (!isJsonObject(value)) throw new FieldFault("must be an object");
     const result = create(message);
@@ -88,7 +90,7 @@ export function messageReader(message: DescMessage): MessageReader {
       const item = value[key];
       const known = keys.get(key);
       if (known === undefined || (known.isLegacy && context.isStrict)) {
-        if (context.isStrict) throw new FieldFault("is not a known key").within(key);
+        if (context.isStrict || isClosed) throw new FieldFault("is not a known key").within(key);
         continue;
       }
       if (item === null && !known.takesNull) continue;

@@ -9,8 +9,9 @@ import { isWellKnown, requestKeysOf } from "./field-names.ts";
 export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
 
 /**
- * Returns the query reader of a message. Unknown names are ignored, and dotted names set fields of
- * inner messages (`dateRange.start_time`). Throws FieldFault if a text does not fit its field.
+ * Returns the query reader of a message. Unknown names are ignored; names with dots or brackets set
+ * fields of inner messages (`dateRange.start_time`, `dateRange[$gte]`). Throws FieldFault if a text
+ * does not fit its field.
  */
 export function queryReader(message: DescMessage): QueryReader {
   const fields = fieldsByKey(message);
@@ -19,7 +20,7 @@ export function queryReader(message: DescMessage): QueryReader {
     for (const name of new Set(query.keys())) {
       const path = name.replace(/\[\]$/, "");
       const texts = query.getAll(name);
-      const [head = "", ...inner] = fields.has(path) ? [path] : path.split(".");
+      const [head = "", ...inner] = fields.has(path) ? [path] : splitName(path);
       const field = fields.get(head);
       if (!field) continue;
       try {
@@ -39,6 +40,11 @@ function fieldsByKey(message: DescMessage): ReadonlyMap<string, DescField> {
   );
 }
 
+/** Returns the parts of a name: `dateRange.$gte` and `dateRange[$gte]` have the same two. */
+function splitName(name: string): readonly string[] {
+  return name.replace(/\[([^[\]]*)\]/g, ".$1").split(".");
+}
+
 /** Merges two parts of one list, as in `a=1&a[]=2`. */
 function mergeLists(before: unknown, after: unknown): unknown {
   if (!Array.isArray(before) || !Array.isArray(after)) return after;
@@ -47,6 +53,8 @@ function mergeLists(before: unknown, after: unknown): unknown {
 
 /**
  * Sets a field such as `dateRange.start_time`. Supports one level, which suffices for all messages.
+ * Throws FieldFault for a name inside a field that leads nowhere, since without it the request
+ * would ask for something else.
  */
 function setInner(
   json: Record<string, unknown>,
@@ -55,10 +63,11 @@ function setInner(
   path: readonly string[],
   texts: readonly string[],
 ): void {
-  if (field.fieldKind !== "message" || isWellKnown(field.message)) return;
+  if (field.fieldKind === "list") throw new FieldFault(`must be JSON text, as in ${head}=[…]`);
+  const isOpen = field.fieldKind === "message" && !isWellKnown(field.message);
   const key = path.join(".");
-  const inner = fieldsByKey(field.message).get(key);
-  if (!inner) return;
+  const inner = isOpen ? fieldsByKey(field.message).get(key) : undefined;
+  if (!inner) throw new FieldFault("is not a known name");
   const before = json[head];
   const outer = typeof before === "object" && before !== null ? before : {};
   json[head] = { ...outer, [key]: readTexts(inner, texts) };

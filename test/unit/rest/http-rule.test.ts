@@ -92,8 +92,10 @@ describe("bindingsOf", () => {
     expect(message).toHaveProperty("filters.0.value.kind.case", "nullValue");
   });
 
-  test("reads the fields of a message by dotted names", () => {
-    const query = "dateRange.start_time=5&dateRange.$lte=2023-11-14";
+  test.each([
+    { name: "dots", query: "dateRange.start_time=5&dateRange.$lte=2023-11-14" },
+    { name: "brackets", query: "dateRange%5Bstart_time%5D=5&dateRange[$lte]=2023-11-14" },
+  ])("reads the fields of a message by names with $name", ({ query }) => {
     const message = read(SessionService.method.listSessions, "GET /v1/sessions", { query });
     expect(message).toMatchObject({ dateRange: { startTime: 5, lte: 1_699_920_000_000 } });
   });
@@ -103,6 +105,12 @@ describe("bindingsOf", () => {
     { query: "ignore_order=yes", want: "ignore_order: must be true or false" },
     { query: "dateRange={", want: "dateRange: must be JSON text" },
     { query: 'filters=[{"field":5}]', want: "filters[0].field: must be a string" },
+    { query: "filters[0][field]=a", want: "filters[0][field]: must be JSON text, as in filters=[" },
+    { query: "projections[0]=a", want: "projections[0]: must be JSON text" },
+    { query: "dateRange[$gt]=5", want: "dateRange[$gt]: is not a known name" },
+    { query: "dateRange.start=5", want: "dateRange.start: is not a known name" },
+    { query: "limit[x]=5", want: "limit[x]: is not a known name" },
+    { query: 'dateRange={"$gt":5}', want: "dateRange.$gt: is not a known key" },
   ])("refuses $query, naming the field", ({ query, want }) => {
     expect(() => read(ExportService.method.exportEvents, "GET /events", { query })).toThrow(want);
   });
