@@ -144,6 +144,14 @@ test.each<{ name: string; change: JsonObject; field: string }>([
     change: { thresholds: { critical: { operator: ">" } } },
     field: "thresholds.critical.value",
   },
+  ...[
+    { critical: { operator: ">", value: 5 }, resolved: { operator: ">", value: 10 } },
+    { critical: { operator: "<=", value: 5 }, resolved: { operator: "<", value: 5 } },
+  ].map((thresholds) => ({
+    name: `an end that only critical values meet, ${JSON.stringify(thresholds.resolved)},`,
+    change: { thresholds },
+    field: "thresholds.resolved",
+  })),
   {
     name: "a sample below nothing",
     change: { minimum_sample_size: -1 },

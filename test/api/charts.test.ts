@@ -362,3 +362,106 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
 
   expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
 });
+
+const aYear = { $gte: "2025-01-01", $lte: "2025-12-31" };
+const twoCosts = [{ metric: "cost" }, { metric: "duration" }];
+
+test.each<readonly [name: string, body: Json, message: RegExp]>([
+  [
+    "bounds the wrong way round",
+    { dateRange: { $gte: 2_000, $lte: 1_000 } },
+    /^dateRange: \$gte must not be after \$lte$/,
+  ],
+  ["too many buckets", { bucketing: "minute", dateRange: aYear }, /^bucketing: the range has more/],
+  ["sums of events", { metric: "event_count", func: "sum" }, /^func: must be count for/],
+  [
+    "a table without a split",
+    { shown: { kind: "table", measures: [{ metric: "cost" }] } },
+    /^shown\.split_by: /,
+  ],
+  [
+    "a histogram with a split",
+    { shown: { kind: "histogram", measures: [{ metric: "cost" }], split_by: "model" } },
+    /^shown\.split_by: is not for a histogram$/,
+  ],
+  [
+    "a histogram of two measures",
+    { shown: { kind: "histogram", measures: twoCosts } },
+    /^shown\.measures: must be one for a histogram$/,
+  ],
+  [
+    "two measures of one id",
+    { shown: { kind: "scalar", measures: twoCosts.map((one) => ({ ...one, id: "a" })) } },
+    /^shown\.measures: two have the id "a"$/,
+  ],
+  [
+    "sums of events among others",
+    { shown: { kind: "scalar", measures: [{ metric: "event_count", aggregation: "sum" }] } },
+    /^shown\.measures\[0\]\.aggregation: must be count/,
+  ],
+  [
+    "minutes of a year",
+    {
+      dateRange: aYear,
+      shown: { kind: "time_series", measures: [{ metric: "cost" }], bucket: { unit: "minute" } },
+    },
+    /^shown\.bucket\.unit: the range has more/,
+  ],
+])("a stored chart of %s is a 400, made or changed", async (_, body, message) => {
+  const project = await givenAMetricProject(service);
+  const chart = { name: "x", metric: "cost" };
+  const { data } = await project.ok("POST /v1/charts", chart);
+  const { id } = data as { id: string };
+
+  const made = await project.call("POST /v1/charts", { ...chart, ...body });
+  const changed = await project.call(`PUT /v1/charts/${id}`, body);
+
+  for (const got of [made, changed]) {
+    expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
+  }
+});
+
+test("a stored chart that events contradict names its own fields", async () => {
+  const project = await givenAMetricProject(service);
+  const make = async (body: Json) => {
+    const { data } = await project.ok("POST /v1/charts", { name: "x", metric: "cost", ...body });
+    return (data as { id: string }).id;
+  };
+  const shown = { kind: "table", measures: [{ metric: "metadata.part" }] };
+  const cases = [
+    [await make({ groupBy: "metadata.part" }), "groupBy"],
+    [await make({ metric: "metadata.name" }), "metric"],
+    [await make({ shown: { ...shown, split_by: "metadata.part" } }), "shown.split_by"],
+    [
+      await make({ shown: { ...shown, kind: "scalar", measures: [{ metric: "metadata.name" }] } }),
+      "shown.measures[0].metric",
+    ],
+  ] as const;
+  const metadata = { part: 0.5, name: "a" };
+  const event = { event_type: "model", source: "test", inputs: {}, metadata };
+  await project.ok("POST /events/batch", { events: [event] });
+
+  for (const [id, field] of cases) {
+    const got = await project.call(`GET /v1/charts/${id}/data`);
+    expect([got.status, got.json["message"]]).toEqual([400, expect.stringContaining(`${field}: `)]);
+  }
+  const zone = await project.call(`GET /v1/charts/${cases[0][0]}/data?timezone=Mars`);
+  expect(zone.json["message"]).toMatch(/^timezone: must be the name of a time zone/);
+});
+
+test("a filter on event_type that leaves every type does not count sessions too", async () => {
+  const project = await givenAMetricProject(service);
+  const event = { event_type: "model", source: "test", inputs: {}, metadata: { total_tokens: 5 } };
+  await project.ok("POST /events/batch", { events: [event, event] });
+  const filters = [{ field: "event_type", operator: "exists" }];
+  const query = `metric=total_tokens&filters=${encodeURIComponent(JSON.stringify(filters))}`;
+
+  const points = await project.ok(`GET /v1/events/chart?${query}`);
+  const asked = await project.call("POST /v1/charts/query", { filters, query: aScalar });
+
+  expect(points["totalEvents"]).toBe(2);
+  expect([asked.status, asked.json["message"]]).toEqual([
+    400,
+    expect.stringMatching(/^filters: one must be on event_type, with is or is not a type/),
+  ]);
+});

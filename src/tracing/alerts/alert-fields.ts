@@ -13,7 +13,13 @@ import { alertMeasuresMax } from "../../base/tenant-limits.ts";
 import type { TargetInputs } from "../../notifications/target.ts";
 import type { Aggregation } from "../charts/chart-query.ts";
 import { numberSource } from "../charts/fields.ts";
-import { parseThreshold, type Threshold, type ThresholdInput } from "../charts/threshold.ts";
+import {
+  describeThreshold,
+  isWithin,
+  parseThreshold,
+  type Threshold,
+  type ThresholdInput,
+} from "../charts/threshold.ts";
 import { type FilterInput, parseFilters } from "../export/filter.ts";
 import { parseStoredFilters } from "../export/stored-filters.ts";
 import type { ProjectFields } from "../fields/fields.ts";
@@ -119,6 +125,7 @@ export function parseAlert(
     isMuted: fields.isMuted ?? before?.isMuted ?? false,
   };
   assertMeasurable(definition);
+  if (thresholds) assertResolvable(definition);
   return definition;
 }
 
@@ -131,6 +138,12 @@ function assertMeasurable({ kind, aggregation, projections, resolved }: AlertDef
   if (!projections.includes("event_count")) return;
   if (kind === "PER_EVENT") refuse("projections", "event_count is not for PER_EVENT");
   if (aggregation !== "COUNT") refuse("aggregation", "must be COUNT for event_count");
+}
+
+function assertResolvable({ critical, resolved }: AlertDefinition): void {
+  if (resolved === null || !isWithin(resolved, critical)) return;
+  const why = `every value that is ${describeThreshold(resolved)} is critical`;
+  refuse("thresholds.resolved", `would never resolve the alert: ${why}`);
 }
 
 function pick<T extends string>(

@@ -78,11 +78,11 @@ export function pickUnit(range: TimeRange, pointsMax: number): BucketUnit {
   return units.find((unit) => countBuckets(range, unit) <= pointsMax) ?? "month";
 }
 
-/** Throws INVALID_ARGUMENT if a chart of the range would have too many buckets. */
-export function assertBuckets(range: TimeRange, unit: BucketUnit): void {
+/** Throws INVALID_ARGUMENT naming the field if a chart of the range would have too many buckets. */
+export function assertBuckets(field: string, range: TimeRange, unit: BucketUnit): void {
   if (countBuckets(range, unit) <= chartBucketsMax) return;
   const hint = "ask for a larger bucket or a narrower date range";
-  refuse("bucket", `the range has more than ${chartBucketsMax} buckets of a ${unit}; ${hint}`);
+  refuse(field, `the range has more than ${chartBucketsMax} buckets of a ${unit}; ${hint}`);
 }
 
 /** Returns a time zone's name. Throws INVALID_ARGUMENT naming the field. */

@@ -21,6 +21,7 @@ import {
   type ChartRequest,
   type FieldNames,
   namesEventType,
+  plainNames,
   withoutSessions,
 } from "./chart-query.ts";
 import type { ChartResult } from "./charts.ts";
@@ -35,7 +36,7 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
   const filters = request.filters.map(toFilterInput);
   if (!namesEventType(filters)) {
     const why = "since a session and its events would count twice";
-    refuse("filters", `one must be on event_type, with is or is not, ${why}`);
+    refuse("filters", `one must be on event_type, with is or is not a type, ${why}`);
   }
   return {
     ...toShown(query),
@@ -90,8 +91,8 @@ function toQueryMessage(shown: ShownChart): MessageInitShape<typeof ChartQuerySc
 }
 
 const pointsNames: FieldNames = {
-  ...{ range: "dateRange", split: "groupBy" },
-  ...{ metric: () => "metric", aggregation: () => "aggregation" },
+  ...plainNames,
+  ...{ bucket: "bucket", aggregation: () => "aggregation" },
 };
 
 /** Returns the question of an older client. */

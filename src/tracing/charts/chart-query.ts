@@ -62,18 +62,43 @@ export type RunRequest = {
 
 /** Names of fields in requests, for errors. */
 export type FieldNames = {
+  readonly kind: string;
   readonly range: string;
+  /** Names of the bounds inside the range. */
+  readonly start: string;
+  readonly end: string;
+  readonly timezone: string;
+  readonly bucket: string;
+  readonly pointsMax: string;
   readonly split: string;
+  readonly splitLimit: string;
+  readonly measures: string;
   /** Returns the name of a measure of a place, and of its aggregation. */
   readonly metric: (at: number) => string;
   readonly aggregation: (at: number) => string;
 };
 
 const questionNames: FieldNames = {
-  ...{ range: "date_range", split: "split_by" },
+  ...{ kind: "query.kind", measures: "query.measures", timezone: "date_range.timezone" },
+  ...{ range: "date_range", start: "start_time", end: "end_time" },
+  ...{ bucket: "bucket", pointsMax: "bucket.max_points" },
+  ...{ split: "split_by", splitLimit: "split_ranking.limit" },
   metric: (at) => `query.measures[${at}].metric`,
   aggregation: (at) => `query.measures[${at}].aggregation`,
 };
+
+/** Names of the fields of a chart of one measure, stored or of an older client. */
+export const plainNames: FieldNames = {
+  ...{ kind: "kind", measures: "metric", timezone: "timezone" },
+  ...{ range: "dateRange", start: "$gte", end: "$lte" },
+  ...{ bucket: "bucketing", pointsMax: "bucketing", split: "groupBy", splitLimit: "groupBy" },
+  ...{ metric: () => "metric", aggregation: () => "func" },
+};
+
+/** Returns the names of a request's fields. */
+export function namesOf({ names = questionNames }: Pick<ChartRequest, "names">): FieldNames {
+  return names;
+}
 
 export type ChartRequest = {
   /** Default: the names of QueryChart. */
@@ -122,9 +147,15 @@ export type ChartQuestion = {
   readonly split: Split | undefined;
 };
 
-/** Returns whether filters say which types of events count. */
+/**
+ * Returns whether filters say which types of events count. Other operators, such as `exists`, may
+ * leave sessions beside their events.
+ */
 export function namesEventType(filters: readonly FilterInput[]): boolean {
-  return filters.some(({ field }) => field === "event_type");
+  return filters.some(
+    ({ field, operator, value }) =>
+      field === "event_type" && (operator === "is" || operator === "is not") && value !== null,
+  );
 }
 
 /** Returns filters that leave sessions out, which their events would count twice, by default. */
@@ -144,10 +175,11 @@ export function parseQuestion(
   fields: ProjectFields,
   nowMs: number,
 ): ChartQuestion {
-  const kind = parseKind(request.kind);
+  const names = namesOf(request);
+  const kind = parseKind(names.kind, request.kind);
   const range = parseRange(request, nowMs);
-  const { splitBy = "", pointsMax, names = questionNames } = request;
-  if (pointsMax !== undefined) assertCount("bucket.max_points", pointsMax, chartBucketsMax);
+  const { splitBy = "", pointsMax } = request;
+  if (pointsMax !== undefined) assertCount(names.pointsMax, pointsMax, chartBucketsMax);
   if (splitBy === "" && (kind === "categorical" || kind === "table")) {
     refuse(names.split, `must name the field whose values a ${kind} chart shows`);
   }
@@ -156,7 +188,7 @@ export function parseQuestion(
   return {
     kind,
     range,
-    timezone: parseZone("date_range.timezone", request.timezone || "UTC"),
+    timezone: parseZone(names.timezone, request.timezone || "UTC"),
     measures: parseMeasures(request.measures, { kind, fields, names }),
     unit,
     bars: pointsMax ?? barsDefault,
@@ -165,31 +197,32 @@ export function parseQuestion(
 }
 
 /** Throws INVALID_ARGUMENT, and NOT_IMPLEMENTED for a kind of other products. */
-export function parseKind(name: string): ChartKind {
+export function parseKind(field: string, name: string): ChartKind {
   if (name === "scatter") {
-    throw new ServiceError("NOT_IMPLEMENTED", "query.kind: scatter charts are not built");
+    throw new ServiceError("NOT_IMPLEMENTED", `${field}: scatter charts are not built`);
   }
-  return parseChoice("query.kind", chartKinds, name);
+  return parseChoice(field, chartKinds, name);
 }
 
-function parseRange(
-  { startTimeMs, endTimeMs, names = questionNames }: ChartRequest,
-  nowMs: number,
-): TimeRange {
-  for (const [field, time] of Object.entries({ start_time: startTimeMs, end_time: endTimeMs })) {
-    if (time !== undefined && !isTimeMs(time)) refuse(`${names.range}.${field}`, "must be a time");
+function parseRange(request: ChartRequest, nowMs: number): TimeRange {
+  const { startTimeMs, endTimeMs } = request;
+  const { range, start, end } = namesOf(request);
+  for (const [field, time] of Object.entries({ [start]: startTimeMs, [end]: endTimeMs })) {
+    if (time !== undefined && !isTimeMs(time)) refuse(`${range}.${field}`, "must be a time");
   }
   // The end is included: answers show whole milliseconds.
   const toMs = Math.floor(endTimeMs ?? nowMs) + 1;
   const fromMs = Math.floor(startTimeMs ?? toMs - rangeMsDefault);
-  if (fromMs >= toMs) refuse(names.range, "start_time must not be after end_time");
+  if (fromMs >= toMs) refuse(range, `${start} must not be after ${end}`);
   return { fromMs, toMs };
 }
 
-function unitOf({ unit, pointsMax = pointsMaxDefault }: ChartRequest, range: TimeRange) {
+function unitOf(request: ChartRequest, range: TimeRange) {
+  const { unit, pointsMax = pointsMaxDefault } = request;
+  const { bucket } = namesOf(request);
   const chosen =
-    unit === undefined || unit === "" ? pickUnit(range, pointsMax) : parseUnit("bucket", unit);
-  assertBuckets(range, chosen);
+    unit === undefined || unit === "" ? pickUnit(range, pointsMax) : parseUnit(bucket, unit);
+  assertBuckets(bucket, range, chosen);
   return chosen;
 }
 
@@ -203,12 +236,12 @@ function parseMeasures(
   requests: readonly MeasureRequest[],
   { kind, fields, names }: MeasureContext,
 ): readonly Measure[] {
-  if (requests.length === 0) refuse("query.measures", "must name a measure");
+  if (requests.length === 0) refuse(names.measures, "must name a measure");
   if (requests.length > chartMeasuresMax) {
-    refuse("query.measures", `must be at most ${chartMeasuresMax}`);
+    refuse(names.measures, `must be at most ${chartMeasuresMax}`);
   }
   if (kind === "histogram" && requests.length > 1) {
-    refuse("query.measures", "must be one for a histogram");
+    refuse(names.measures, "must be one for a histogram");
   }
   const measures = requests.map((request, index) => {
     const source = numberSource(names.metric(index), request.metric, fields);
@@ -219,7 +252,7 @@ function parseMeasures(
     return { id: request.id || `m${index + 1}`, metric: request.metric, aggregation, source };
   });
   const doubled = measures.find(({ id }, at) => measures.findIndex((one) => one.id === id) !== at);
-  if (doubled) refuse("query.measures", `two have the id ${JSON.stringify(doubled.id)}`);
+  if (doubled) refuse(names.measures, `two have the id ${JSON.stringify(doubled.id)}`);
   return measures;
 }
 
@@ -243,12 +276,10 @@ export function parseAggregation(
   return aggregation;
 }
 
-function parseSplit(
-  { splitLimit = splitLimitDefault, includeOther = true, names = questionNames }: ChartRequest,
-  splitBy: string,
-  fields: ProjectFields,
-): Split {
-  assertCount("split_ranking.limit", splitLimit, chartSplitsMax);
+function parseSplit(request: ChartRequest, splitBy: string, fields: ProjectFields): Split {
+  const { splitLimit = splitLimitDefault, includeOther = true } = request;
+  const names = namesOf(request);
+  assertCount(names.splitLimit, splitLimit, chartSplitsMax);
   return { source: textSource(names.split, splitBy, fields), limit: splitLimit, includeOther };
 }
 

@@ -22,6 +22,7 @@ import {
   type ChartQuestion,
   type ChartRequest,
   type Measure,
+  namesOf,
   parseQuestion,
 } from "./chart-query.ts";
 import { numberSource } from "./fields.ts";
@@ -104,10 +105,10 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       });
       const asking = { read, query, question, organization, signal, memory, endsAtMs };
       try {
-        return await answer(asking, summaries);
+        return await answer(asking, request, summaries);
       } catch (error) {
         if (codeOf(error) !== outOfRangeCode) throw error;
-        return refuseTooLarge();
+        return refuseTooLarge(request);
       }
     },
 
@@ -140,8 +141,8 @@ function runConditions({ run }: ChartRequest): readonly Condition[] {
   return run?.isAny === true ? [isOfAnyRun] : [];
 }
 
-function refuseTooLarge(): never {
-  return refuse("query.measures", "the numbers are too large to be added up");
+function refuseTooLarge(request: ChartRequest): never {
+  return refuse(namesOf(request).measures, "the numbers are too large to be added up");
 }
 
 /** numeric_value_out_of_range. */
@@ -149,6 +150,7 @@ const outOfRangeCode = "22003";
 
 async function answer(
   { memory, ...asking }: Omit<Asking, "starts">,
+  request: ChartRequest,
   summaries: Summaries,
 ): Promise<ChartResult> {
   const { read, query, question } = asking;
@@ -157,10 +159,10 @@ async function answer(
   const times = unit && (await listStarts(read, range, unit, timezone));
   const starts = times ?? [0];
   const values = starts.length * ((split?.limit ?? 0) + 1) * measures.length;
-  holdValues(memory, values);
+  holdValues(namesOf(request).measures, memory, values);
   const summed = await summaries.listCells({ ...asking, memory, starts });
   if (summed?.some(({ values }) => values.some((value) => !Number.isFinite(value ?? 0))))
-    refuseTooLarge();
+    refuseTooLarge(request);
   const cells = summed ?? (await store.listCells(read, query, question));
   const rows = cells.map((row) => ({
     ...row,
@@ -170,11 +172,11 @@ async function answer(
 }
 
 /** Counts the values of an answer, which the call holds until it is sent. */
-function holdValues(memory: Reservation, values: number): void {
+function holdValues(field: string, memory: Reservation, values: number): void {
   const bytes = values * chartValueBytes;
   if (bytes > memory.bytesMax) {
     const wayOut = "ask for fewer buckets, measures or values of the split";
-    refuse("query", `an answer of up to ${values} values does not fit into memory; ${wayOut}`);
+    refuse(field, `an answer of up to ${values} values does not fit into memory; ${wayOut}`);
   }
   memory.grow(bytes);
 }

@@ -9,9 +9,11 @@ import { parseUnit } from "./buckets.ts";
 import {
   assertCount,
   type ChartRequest,
+  type FieldNames,
   type MeasureRequest,
   parseAggregation,
   parseKind,
+  plainNames,
 } from "./chart-query.ts";
 import { isMeasure, isSplit } from "./fields.ts";
 
@@ -21,26 +23,37 @@ export type ShownChart = Pick<
   "kind" | "measures" | "unit" | "pointsMax" | "splitBy" | "splitLimit" | "includeOther"
 >;
 
+/** Names of what a chart shows, for errors. */
+export const shownNames: FieldNames = {
+  ...plainNames,
+  ...{ kind: "shown.kind", measures: "shown.measures" },
+  ...{ bucket: "shown.bucket.unit", pointsMax: "shown.bucket.max_points" },
+  ...{ split: "shown.split_by", splitLimit: "shown.split_ranking.limit" },
+  metric: (at) => `shown.measures[${at}].metric`,
+  aggregation: (at) => `shown.measures[${at}].aggregation`,
+};
+
 /**
  * Checks what a chart is to show, without looking for recorded values. Throws INVALID_ARGUMENT
  * naming the field.
  */
 export function parseShown(shown: ShownChart): ShownChart {
-  const kind = parseKind(shown.kind);
+  const names = shownNames;
+  const kind = parseKind(names.kind, shown.kind);
   const { measures, unit, pointsMax, splitBy = "", splitLimit, includeOther } = shown;
   if (measures.length === 0 || measures.length > chartMeasuresMax) {
-    refuse("shown.measures", `must be 1 to ${chartMeasuresMax}`);
+    refuse(names.measures, `must be 1 to ${chartMeasuresMax}`);
   }
-  if (pointsMax !== undefined) assertCount("shown.bucket.max_points", pointsMax, chartBucketsMax);
+  if (pointsMax !== undefined) assertCount(names.pointsMax, pointsMax, chartBucketsMax);
   if (splitLimit !== undefined) {
-    assertCount("shown.split_ranking.limit", splitLimit, chartSplitsMax);
+    assertCount(names.splitLimit, splitLimit, chartSplitsMax);
   }
-  assertText("shown.split_by", splitBy, chartFieldLengthMax);
-  if (splitBy !== "" && !isSplit(splitBy)) refuse("shown.split_by", "is no field to split by");
+  assertText(names.split, splitBy, chartFieldLengthMax);
+  if (splitBy !== "" && !isSplit(splitBy)) refuse(names.split, "is no field to split by");
   return {
     kind,
     measures: measures.map(parseMeasure),
-    ...(unit && { unit: parseUnit("shown.bucket.unit", unit) }),
+    ...(unit && { unit: parseUnit(names.bucket, unit) }),
     ...(pointsMax !== undefined && { pointsMax }),
     ...(splitBy !== "" && { splitBy }),
     ...(splitLimit !== undefined && { splitLimit }),
@@ -49,15 +62,15 @@ export function parseShown(shown: ShownChart): ShownChart {
 }
 
 function parseMeasure({ id, metric, aggregation }: MeasureRequest, at: number): MeasureRequest {
-  const path = `shown.measures[${at}]`;
-  assertText(`${path}.metric`, metric, chartFieldLengthMax);
-  if (!isMeasure(metric)) refuse(`${path}.metric`, "must be a measure or a path of an event");
-  assertText(`${path}.id`, id ?? "", chartFieldLengthMax);
+  const field = shownNames.metric(at);
+  assertText(field, metric, chartFieldLengthMax);
+  if (!isMeasure(metric)) refuse(field, "must be a measure or a path of an event");
+  assertText(`shown.measures[${at}].id`, id ?? "", chartFieldLengthMax);
   return {
     metric,
     ...(id && { id }),
     ...(aggregation && {
-      aggregation: parseAggregation(`${path}.aggregation`, aggregation, undefined),
+      aggregation: parseAggregation(shownNames.aggregation(at), aggregation, undefined),
     }),
   };
 }

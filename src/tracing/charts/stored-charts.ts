@@ -17,11 +17,17 @@ import { chartsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { parseLength } from "../export/date-range.ts";
 import type { FilterInput } from "../export/filter.ts";
-import { parseStoredFilters } from "../export/stored-filters.ts";
+import { anyFields, parseStoredFilters } from "../export/stored-filters.ts";
 import { parseUnit } from "./buckets.ts";
-import { type ChartRequest, parseAggregation, withoutSessions } from "./chart-query.ts";
+import {
+  type ChartRequest,
+  parseAggregation,
+  parseQuestion,
+  plainNames,
+  withoutSessions,
+} from "./chart-query.ts";
 import { isMeasure, isSplit } from "./fields.ts";
-import { parseShown, type ShownChart } from "./shown.ts";
+import { parseShown, type ShownChart, shownNames } from "./shown.ts";
 import * as store from "./stored-store.ts";
 import type { NewChart, StoredChart, StoredRange } from "./stored-store.ts";
 
@@ -137,7 +143,7 @@ function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<New
     refuse("metric", "must be event_count, another measure, or a path of an event");
   }
   assertText("metric", metric, chartFieldLengthMax);
-  return {
+  const chart = {
     id: before.id,
     name: textOf("name", name, undefined, chartNameLengthMax) ?? refuse("name", "is required"),
     metric,
@@ -155,6 +161,16 @@ function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<New
     ownerId: textOf("owner_id", fields.ownerId, before.ownerId, chartNameLengthMax),
     shown: fields.shown ? parseShown(fields.shown) : shownBefore(fields, before),
   };
+  assertAnswerable(chart);
+  return chart;
+}
+
+/** Throws INVALID_ARGUMENT naming the field if a chart has no answer, whatever events there are. */
+function assertAnswerable(chart: NewChart): void {
+  const question = questionOf(chart, undefined);
+  // A range that begins in the future has an answer later.
+  const nowMs = Math.max(Date.now(), question.startTimeMs ?? 0);
+  parseQuestion(question, anyFields, nowMs);
 }
 
 /** Returns what the chart showed so far, unless the request ends it. */
@@ -188,12 +204,12 @@ export function parseRange(path: string, { relative, gte, lte }: GivenRange): St
 }
 
 /** Returns the question of a stored chart. */
-export function questionOf(chart: StoredChart, timezone: string | undefined): ChartRequest {
+export function questionOf(chart: NewChart, timezone: string | undefined): ChartRequest {
   const { range, groupBy, shown } = chart;
   const about = { ...boundsOf(range), timezone, filters: withoutSessions(chart.filters) };
-  if (shown) return { ...shown, ...about };
+  if (shown) return { ...shown, ...about, names: shownNames };
   return {
-    kind: "time_series",
+    ...{ kind: "time_series", names: plainNames },
     ...about,
     measures: [{ metric: chart.metric, aggregation: chart.aggregation ?? undefined }],
     unit: chart.unit,

@@ -49,6 +49,19 @@ export function meets({ operator, value: bound }: Threshold, value: number): boo
   }
 }
 
+/** Returns whether every value that meets `inner` meets `outer` too. */
+export function isWithin(inner: Threshold, outer: Threshold): boolean {
+  const isAbove = inner.operator.startsWith("greater");
+  if (isAbove !== outer.operator.startsWith("greater")) return false;
+  if (inner.value === outer.value) return inner.operator === outer.operator || !hasBound(inner);
+  return isAbove === inner.value > outer.value;
+}
+
+/** Returns whether the number of a threshold meets it. */
+function hasBound({ operator }: Threshold): boolean {
+  return operator === "greater_than_or_equal" || operator === "less_than_or_equal";
+}
+
 /** Returns a threshold as people read it, such as `> 5`. */
 export function describeThreshold({ operator, value }: Threshold): string {
   return `${operatorSigns[operator]} ${value}`;

@@ -4,10 +4,11 @@
 import { assertText } from "../../base/assert-text.ts";
 import { refuse } from "../../base/errors.ts";
 import { metricFilterBytesMax } from "../../base/tenant-limits.ts";
+import type { ProjectFields } from "../fields/fields.ts";
 import { eventColumns, type FilterInput, parseFilters } from "./filter.ts";
 
 /** Fields may be newer than what holds the filters, so every name is accepted as written. */
-const anyFields = { fields: [], isComplete: false };
+export const anyFields: ProjectFields = { fields: [], isComplete: false };
 
 /**
  * Returns filters to store, in their complete form. Throws INVALID_FILTER naming the field, and
