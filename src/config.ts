@@ -87,6 +87,7 @@ const table = {
    */
   bytesInFlightMax: bytes("bytes-in-flight-max", "bytes of all bodies", bytesInFlightMaxDefault),
   bodyTimeoutMs: whole("body-timeout-ms", "wait for a stalled body", 30_000, [1, 60_000]),
+  shutdownDelayMs: whole("shutdown-delay-ms", "serve's wait for balancers", 5_000, [0, 600_000]),
   drainTimeoutMs: whole("drain-timeout-ms", "wait for requests at SIGTERM", 20_000, [0, 600_000]),
   keyCacheEntriesMax: whole("key-cache-entries", "API keys kept in memory", 10_000, [0, 1_000_000]),
   /** Maximum time for which a revoked key still works if the database is unavailable. */

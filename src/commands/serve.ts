@@ -19,7 +19,7 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   return runDeployed(deployed, async (parts) => {
     const sandbox = createSandbox(config, parts.logger);
     const core = await createCore({ ...parts, sandbox, metrics: createMetrics() });
-    const service = await startService(core);
+    const service = await startService(core, config);
     // The first metric's code is parsed in a process that would take seconds to start by then.
     sandbox.start();
     return {

@@ -19,14 +19,22 @@ const closeGraceMs = 10_000;
 export type RunningService = {
   readonly url: string;
   /**
-   * Refuses new work and finishes running requests within the drain time, or until `hurry`; then
-   * closes the core.
+   * Refuses new work, after the delay of `startService`, and finishes running requests within the
+   * drain time, or until `hurry`; then closes the core.
    */
   stop(hurry: Promise<void>): Promise<void>;
 };
 
+export type ServiceOptions = {
+  /** Time for which a service that stops is not ready and still serves. Default: none. */
+  readonly shutdownDelayMs?: number;
+};
+
 /** Listens on the API's port and, unless it is off or in use, on the operator's port. */
-export async function startService(core: Core): Promise<RunningService> {
+export async function startService(
+  core: Core,
+  { shutdownDelayMs = 0 }: ServiceOptions = {},
+): Promise<RunningService> {
   const { config, metrics, logger } = core;
   const signIn = config.oidc === undefined ? "link" : "provider";
   const web = createWebApp({ logger, signIn });
@@ -41,8 +49,10 @@ export async function startService(core: Core): Promise<RunningService> {
     url: reachableUrl(url),
     async stop(hurry) {
       // close() limits itself to the drain time; one that hangs must not keep Postgres running.
-      const limit = delay(config.drainTimeoutMs + closeGraceMs, undefined, { ref: false });
-      const closed = app.close().then(() => core.close());
+      const limitMs = shutdownDelayMs + config.drainTimeoutMs + closeGraceMs;
+      const limit = delay(limitMs, undefined, { ref: false });
+      const left = shutdownDelayMs > 0 ? delay(shutdownDelayMs) : undefined;
+      const closed = app.close(left).then(() => core.close());
       await Promise.race([closed, limit, hurry]);
       await web.stop();
       await operator?.close();

@@ -131,8 +131,11 @@ export type AppOptions = {
 
 export type App = {
   listen(): Promise<{ url: string }>;
-  /** Refuses new requests and finishes running ones within the drain time. */
-  close(): Promise<void>;
+  /**
+   * Is not ready at once, and serves until `left` settles; then refuses new requests and finishes
+   * running ones within the drain time.
+   */
+  close(left?: Promise<void>): Promise<void>;
 };
 
 /** Time for storing and answering a generation that took its maximum duration. */
@@ -198,7 +201,7 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
   });
   return {
     listen: () => server.listen({ host: config.host, port: config.port }),
-    close: () => server.close(),
+    close: (left) => server.close(left),
   };
 }
 

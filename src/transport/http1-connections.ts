@@ -8,6 +8,8 @@ import type { Socket } from "node:net";
 export type Http1Connections = {
   /** Adds a request; its connection is busy until the answer is sent or broken off. */
   begin(request: IncomingMessage, response: ServerResponse): void;
+  /** Closes each connection after its next answer, which says so. */
+  leave(): void;
   /** Closes idle connections now and the others after their answers. */
   drain(): void;
 };
@@ -20,7 +22,7 @@ type Connection = {
 
 export function createHttp1Connections(): Http1Connections {
   const connections = new Map<Socket, Connection>();
-  let isDraining = false;
+  let isLeaving = false;
 
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
@@ -31,24 +33,32 @@ export function createHttp1Connections(): Http1Connections {
     return connection;
   };
 
+  function leave(): void {
+    isLeaving = true;
+    for (const { responses } of connections.values()) {
+      // Sends `connection: close` if the answer's head is not written.
+      for (const response of responses) response.shouldKeepAlive = false;
+    }
+  }
+
   return {
     begin({ socket }, response) {
       const connection = connectionOf(socket);
       connection.responses.add(response);
-      if (isDraining) response.shouldKeepAlive = false;
+      if (isLeaving) response.shouldKeepAlive = false;
       response.once("close", () => {
         connection.responses.delete(response);
         connection.bytesReadBefore = socket.bytesRead;
-        if (isDraining && connection.responses.size === 0) socket.destroySoon();
+        if (isLeaving && connection.responses.size === 0) socket.destroySoon();
       });
     },
 
+    leave,
+
     drain() {
-      isDraining = true;
+      leave();
       for (const [socket, { responses, bytesReadBefore }] of connections) {
         if (responses.size === 0 && socket.bytesRead === bytesReadBefore) socket.destroySoon();
-        // Sends `connection: close` if the answer's head is not written.
-        for (const response of responses) response.shouldKeepAlive = false;
       }
     },
   };

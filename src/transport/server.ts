@@ -26,7 +26,9 @@ export type TransportServerOptions = {
   readonly logger: Logger;
   /** Maximum time that running requests may go on after `close` is called. */
   readonly drainTimeoutMs: number;
-  /** Called when `close` begins, to end endless streams. */
+  /** Called when `close` begins. */
+  readonly onLeaving: () => void;
+  /** Called when the port closes, to end endless streams. */
   readonly onClosing: () => void;
   /** Called when the drain time is over, before the remaining calls are cut off. */
   readonly onDrainEnd: () => void;
@@ -35,12 +37,19 @@ export type TransportServerOptions = {
 export type TransportServer = {
   /** Starts accepting connections. Fails with the system's error if the address is taken. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string }>;
-  /** Stops accepting, lets running requests end, and cuts off the rest after the drain time-out. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting, lets running requests end, and cuts off the rest after the drain time-out.
+   * Until `left` settles, all go on, while a balancer sees that the service is not ready and each
+   * answer asks its client for another connection.
+   */
+  close(left?: Promise<void>): Promise<void>;
 };
 
 /** First bytes that a client of HTTP/2 without TLS sends. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
+
+/** Largest id of a stream: a GOAWAY with it refuses no stream. Source: RFC 9113, 6.8. */
+const anyStream = 2 ** 31 - 1;
 
 const connectionsCheckMs = 5_000;
 /** Time after the drain time-out for sending errors to the clients of the calls that it ended. */
@@ -49,10 +58,14 @@ const lastWordsMs = 500;
 export function createTransportServer(options: TransportServerOptions): TransportServer {
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
+  let isLeaving = false;
   let isClosing = false;
   const http1Connections = createHttp1Connections();
   const http1 = createHttp1Server(options, http1Connections);
-  const http2 = createHttp2Server(options, sessions, () => isClosing);
+  const http2 = createHttp2Server(options, sessions, (session) => {
+    if (isClosing) session.close();
+    else if (isLeaving) session.goaway(0, anyStream);
+  });
   const tcp = createTcp({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -70,7 +83,14 @@ export function createTransportServer(options: TransportServerOptions): Transpor
       return { url: `http://${name}:${address.port}` };
     },
 
-    async close() {
+    async close(left) {
+      options.onLeaving();
+      if (left) {
+        isLeaving = true;
+        http1Connections.leave();
+        for (const session of sessions) session.goaway(0, anyStream);
+        await left;
+      }
       isClosing = true;
       options.onClosing();
       const closed = new Promise<void>((resolve) => {
@@ -173,7 +193,7 @@ function clientErrorStatus(code: string | undefined): string {
 function createHttp2Server(
   options: TransportServerOptions,
   sessions: Set<ServerHttp2Session>,
-  isClosing: () => boolean,
+  onSession: (session: ServerHttp2Session) => void,
 ): Http2Server {
   const server = createHttp2({
     settings: {
@@ -195,7 +215,7 @@ function createHttp2Server(
     // `close` waits for open streams, so it ends only idle connections.
     session.setTimeout(http2IdleTimeoutMs, () => session.close());
     session.on("error", () => session.destroy());
-    if (isClosing()) session.close();
+    onSession(session);
   });
   server.on("sessionError", (error) => options.logger.debug({ err: error }, "HTTP/2 session"));
   return server;

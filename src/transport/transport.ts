@@ -78,8 +78,11 @@ export type Transport = TransportServer & {
 export function createTransport(options: TransportOptions): Transport {
   const { logger } = options;
   const closing = new AbortController();
+  let isLeaving = false;
+  const readiness = async (): Promise<Readiness> =>
+    isLeaving ? { ready: false, missing: ["stopping"], degraded: [] } : options.readiness();
   const stop = new AbortController();
-  const { services, specs } = collectServices(options, closing.signal);
+  const { services, specs } = collectServices({ ...options, readiness }, closing.signal);
   const callLog = createCallLog(logger, options.observe);
   const mapError = createErrorMapper(options);
   const shared = {
@@ -110,7 +113,7 @@ export function createTransport(options: TransportOptions): Transport {
     pages: options.pages && createPageRoute({ ...shared, pages: options.pages }),
     web: options.web,
     cors: createCors(options.corsOrigins),
-    readiness: options.readiness,
+    readiness,
     openapi: createOpenApiDocument(
       services.flatMap((service) => service.methods),
       options,
@@ -121,6 +124,9 @@ export function createTransport(options: TransportOptions): Transport {
     listener,
     logger,
     drainTimeoutMs: options.drainTimeoutMs,
+    onLeaving: () => {
+      isLeaving = true;
+    },
     onClosing: () => closing.abort(),
     onDrainEnd: () => {
       stop.abort(new ServiceError("SHUTTING_DOWN", "the service stopped before the call was over"));

@@ -335,3 +335,62 @@ describe("close", () => {
     expect(performance.now() - startedAtMs).toBeLessThan(5_000);
   });
 });
+
+describe("a close that waits for balancers", () => {
+  test("is not ready at once, and serves callers on new connections until then", async () => {
+    const own = await startTransport();
+    const before = openRaw(own.url);
+    before.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    await before.until(/keep-alive[^]*ok/);
+    const left = Promise.withResolvers<undefined>();
+
+    const stopped = own.stop(left.promise);
+
+    const ready = await fetch(`${own.url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { status: "unavailable", missing: ["stopping"] },
+    ]);
+    // The connection from before is closed with its next answer, not under a request.
+    before.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    expect(await before.closed(10_000)).toMatch(/keep-alive[^]*200 OK[^]*connection: close/i);
+    const late = await fetch(`${own.url}/v1/events/a`, { headers: { authorization } });
+    expect([late.status, late.headers.get("connection")]).toEqual([200, "close"]);
+    left.resolve(undefined);
+    await stopped;
+    await expect(fetch(`${own.url}/healthz`)).rejects.toThrow();
+  });
+
+  test("tells clients of HTTP/2 to connect elsewhere without refusing a stream", async () => {
+    const held = Promise.withResolvers<undefined>();
+    const own = await startTransport({
+      events: {
+        async getEvent({ eventId }) {
+          await held.promise;
+          return { event: { eventId } };
+        },
+      },
+    });
+    const read = (session: ReturnType<typeof connectHttp2>) => {
+      const request = session.request({ ":path": "/v1/events/a", authorization });
+      request.resume();
+      return once(request, "response").then(([headers]) => (headers as object)[":status" as never]);
+    };
+    const session = connectHttp2(own.url);
+    const goaway = new Promise<unknown>((settle) => {
+      session.once("goaway", (_code: number, lastStream: number) => settle(lastStream));
+    });
+    const running = read(session);
+    await once(session, "remoteSettings");
+    const left = Promise.withResolvers<undefined>();
+
+    const stopped = own.stop(left.promise);
+
+    expect(await goaway).toBe(2 ** 31 - 1);
+    const late = read(connectHttp2(own.url));
+    held.resolve(undefined);
+    expect(await Promise.all([running, late])).toEqual([200, 200]);
+    left.resolve(undefined);
+    await stopped;
+  });
+});

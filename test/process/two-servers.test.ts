@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 /** Runs `waggle serve` until it is ready. */
 async function serve(databaseUrl: string, ...flags: readonly string[]): Promise<Server> {
-  const ports = ["--port", "0", "--operator-port", "0"];
+  const ports = ["--port", "0", "--operator-port", "0", "--shutdown-delay-ms", "0"];
   const process = run("serve", "--database-url", databaseUrl, ...ports, ...flags);
   const url = await vi.waitUntil(() => /ready on (\S+)/.exec(process.output())?.[1], {
     timeout: 60_000,

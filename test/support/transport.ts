@@ -69,7 +69,7 @@ function eventsThatAnswer(
 
 export type StreamEvents = ServiceImpl<typeof ExportService>["streamEvents"];
 
-export type TestTransport = { readonly url: string; stop(): Promise<void> };
+export type TestTransport = { readonly url: string; stop(left?: Promise<void>): Promise<void> };
 
 export async function startTransport(
   options: Partial<TransportOptions> & {
@@ -115,5 +115,5 @@ export async function startTransport(
     ...rest,
   });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-  return { url, stop: () => server.close() };
+  return { url, stop: (left) => server.close(left) };
 }
