@@ -15,7 +15,7 @@ export type Environment =
 
 type Recipe = {
   readonly name: string;
-  /** Folder beside this file; the named files of it are copied and decide whether to reinstall. */
+  /** Folder whose named files are copied and decide whether to reinstall. */
   readonly from: string;
   readonly files: readonly string[];
   /** Prints a version, or fails where the tool is absent. */
@@ -27,17 +27,34 @@ type Recipe = {
 export function installPython(requirements: string): Promise<Environment> {
   return install({
     name: requirements.replace(".txt", ""),
-    from: "python",
+    from: join(import.meta.dirname, "python"),
     files: [requirements],
-    tool: ["python3", "-m", "venv", "--help"],
-    steps: (folder) => [
-      { command: "python3", words: ["-m", "venv", folder] },
-      {
-        command: pythonOf(folder),
-        words: ["-m", "pip", "install", "-q", "--retries=1", "-r", join(folder, requirements)],
-      },
-    ],
+    tool: pythonTool,
+    steps: (folder) => toPythonSteps(folder, requirements),
   });
+}
+
+/** What builds, runs and checks the client of `clients/python`, from its lock file. */
+export function installPythonClient(): Promise<Environment> {
+  return install({
+    name: "python-client",
+    from: join(projectFolder, "clients/python"),
+    files: ["requirements.txt"],
+    tool: pythonTool,
+    steps: (folder) => toPythonSteps(folder, "requirements.txt"),
+  });
+}
+
+const pythonTool = ["python3", "-m", "venv", "--help"] as const;
+
+function toPythonSteps(folder: string, requirements: string): Command[] {
+  return [
+    { command: "python3", words: ["-m", "venv", folder] },
+    {
+      command: pythonOf(folder),
+      words: ["-m", "pip", "install", "-q", "--retries=1", "-r", join(folder, requirements)],
+    },
+  ];
 }
 
 export function pythonOf(folder: string): string {
@@ -74,7 +91,7 @@ export function nodeReport<T>(
 export function installNode(): Promise<Environment> {
   return install({
     name: "node",
-    from: "node",
+    from: join(import.meta.dirname, "node"),
     files: ["package.json", "package-lock.json"],
     tool: ["npm", "--version"],
     steps: (folder) => [
@@ -91,7 +108,7 @@ export function installNode(): Promise<Environment> {
 export function installGo(): Promise<Environment> {
   return install({
     name: "go",
-    from: "go",
+    from: join(import.meta.dirname, "go"),
     files: ["go.mod", "go.sum"],
     tool: ["go", "version"],
     steps: (folder) => [
@@ -110,13 +127,15 @@ const goGenerators = [
   "connectrpc.com/connect/cmd/protoc-gen-connect-go",
 ];
 
+/** A registry that answers nothing, or too slowly, is an absent one. */
+const stepTimeoutMs = 100_000;
+
 async function install({ name, from, files, tool, steps }: Recipe): Promise<Environment> {
   const [command, ...words] = tool;
   const found = await runProgram({ command, words });
   if (found.code !== 0) return { missing: `${tool.join(" ")} does not run on this machine` };
-  const source = join(import.meta.dirname, from);
   const hash = createHash("sha256").update(found.stdout);
-  for (const file of files) hash.update(await readFile(join(source, file)));
+  for (const file of files) hash.update(await readFile(join(from, file)));
   const key = hash.digest("hex").slice(0, 16);
   const folder = join(projectFolder, "node_modules/.cache/clients", `${name}-${key}`);
   const mark = join(folder, "installed");
@@ -125,11 +144,12 @@ async function install({ name, from, files, tool, steps }: Recipe): Promise<Envi
     if ((await readFile(mark).catch(() => undefined)) !== undefined) return { folder };
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
-    for (const file of files) await cp(join(source, file), join(folder, file));
+    for (const file of files) await cp(join(from, file), join(folder, file));
     for (const step of steps(folder)) {
-      const { code, stderr } = await runProgram(step);
+      const { code, stderr } = await runProgram({ ...step, timeoutMs: stepTimeoutMs });
       if (code !== 0) {
-        const why = stderr.split("\n").find((line) => /error/i.test(line)) ?? stderr.slice(-200);
+        const said = stderr.split("\n").find((line) => /error/i.test(line)) ?? stderr.slice(-200);
+        const why = code === null ? `it took over ${stepTimeoutMs / 1_000} s` : said;
         return { missing: `packages for ${name} cannot be installed here: ${why}` };
       }
     }

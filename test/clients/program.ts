@@ -11,6 +11,8 @@ export type Command = {
   readonly cwd?: string;
   /** Set beside what comes from outside. */
   readonly env?: Readonly<Record<string, string>>;
+  /** After this time the program is ended. */
+  readonly timeoutMs?: number;
 };
 
 export type Outcome = {
@@ -27,13 +29,13 @@ const keptOut =
   /^(OTEL|HH|HONEYHIVE|TRACELOOP|VITEST|PYTHON|npm_(package|lifecycle))_?|^NODE_(ENV|OPTIONS)$/;
 
 /** Runs a program to its end; one that cannot be started has the code null. */
-export function runProgram({ command, words, cwd, env }: Command): Promise<Outcome> {
+export function runProgram({ command, words, cwd, env, timeoutMs }: Command): Promise<Outcome> {
   const outside = Object.entries(process.env).filter(([name]) => !keptOut.test(name));
   const child = spawn(command, words, {
     cwd: cwd ?? tmpdir(),
     env: { ...Object.fromEntries(outside), ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: programTimeoutMs,
+    timeout: timeoutMs ?? programTimeoutMs,
   });
   const stdout: string[] = [];
   const stderr: string[] = [];

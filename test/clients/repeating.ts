@@ -31,6 +31,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   "too-large": { reason: "BODY_TOO_LARGE" },
   provider: { reason: "PROVIDER_FAILED" },
   bug: { reason: "INTERNAL" },
+  stream: { reason: "OVERLOADED" },
 };
 
 /** What a client's program reports for each event id: `ok`, or the reason of the error. */
@@ -51,9 +52,14 @@ const outcomes = {
   "too-large": ["BODY_TOO_LARGE", 1],
   provider: ["PROVIDER_FAILED", 1],
   bug: ["INTERNAL", 1],
+  stream: ["OVERLOADED", 1],
 } as const;
 
-type Try = { readonly key: string | null; readonly atMs: number };
+type Try = {
+  readonly key: string | null;
+  readonly atMs: number;
+  readonly hasDeadline: boolean;
+};
 
 export type StandIn = {
   /**
@@ -68,9 +74,11 @@ export type StandIn = {
 
 export async function startStandIn(): Promise<StandIn> {
   const tries = new Map<string, Try[]>();
-  const refuse = (eventId: string, key: string | null) => {
+  const refuse = (eventId: string, header: Headers) => {
     const before = tries.get(eventId) ?? [];
-    tries.set(eventId, [...before, { key, atMs: performance.now() }]);
+    const key = header.get("idempotency-key");
+    const hasDeadline = header.has("connect-timeout-ms") || header.has("grpc-timeout");
+    tries.set(eventId, [...before, { key, atMs: performance.now(), hasDeadline }]);
     const refusal = refusals[eventId];
     if (refusal === undefined || before.length >= (refusal.times ?? Infinity)) return;
     const { reason, retryAfterSeconds } = refusal;
@@ -83,13 +91,17 @@ export async function startStandIn(): Promise<StandIn> {
       createEvent: async ({ event }, { requestHeader, signal }) => {
         const eventId = event?.eventId ?? "";
         if (eventId === "slow") await delay(60_000, undefined, { signal });
-        refuse(eventId, requestHeader.get("idempotency-key"));
+        refuse(eventId, requestHeader);
         return { eventId, success: true };
       },
       getEvent: ({ eventId }, { requestHeader }) => {
-        refuse(eventId, requestHeader.get("idempotency-key"));
+        refuse(eventId, requestHeader);
         return { event: { eventId } };
       },
+    },
+    async *streamEvents(_request, { requestHeader }) {
+      refuse("stream", requestHeader);
+      yield { item: { case: "end", value: { done: true, count: 0 } } };
     },
   });
   const cut = await startCutting(Number(new URL(service.url).port));
@@ -113,6 +125,11 @@ export async function startStandIn(): Promise<StandIn> {
       expect(keysOf("own-key")).toEqual(["mine", "mine"]);
       expect(keysOf("no-key")).toEqual([null]);
       expect(keysOf("read")).toEqual([null, null]);
+      expect(keysOf("stream")).toEqual([null]);
+
+      for (const [id, ofId] of tries) {
+        for (const { hasDeadline } of ofId) expect(hasDeadline, id).toBe(id !== "stream");
+      }
 
       // A timer of a client may be a few milliseconds early.
       expect(waitMsOf(tries.get("busy"))).toBeGreaterThan(1_950);

@@ -17,7 +17,10 @@ export type ConnectOptions = {
   /** Address of the service, such as `https://waggle.example.org`. */
   readonly url: string;
   readonly key: string;
-  /** Longest time of a call with its retries; default one minute. A call may set its own. */
+  /**
+   * Longest time of a call with its retries; default one minute. A call may set its own. Streams
+   * have none by default.
+   */
   readonly timeoutMs?: number;
   /** How often a call is sent again; default 3. */
   readonly retries?: number;
@@ -25,12 +28,16 @@ export type ConnectOptions = {
 
 /** Returns the transport for `createClient`. */
 export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOptions): Transport {
-  return createConnectTransport({
+  const transport = createConnectTransport({
     baseUrl: url,
     useBinaryFormat: true,
-    defaultTimeoutMs: timeoutMs,
     interceptors: [authorize(key), repeat(retries)],
   });
+  return {
+    unary: (method, signal, ownTimeoutMs, ...call) =>
+      transport.unary(method, signal, ownTimeoutMs ?? timeoutMs, ...call),
+    stream: transport.stream.bind(transport),
+  };
 }
 
 const keyHeader = "idempotency-key";

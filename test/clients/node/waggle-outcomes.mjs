@@ -9,13 +9,18 @@ const { resolve } = createRequire(`${folder}/`);
 const from = (name) => import(pathToFileURL(resolve(name)).href);
 const { Code, ConnectError, connect, createClient, reasonOf } = await from("waggle-client");
 const { EventService } = await from("waggle-client/event");
+const { ExportService } = await from("waggle-client/export");
 
-const events = createClient(EventService, connect({ url, key }));
+const waggle = connect({ url, key });
+const events = createClient(EventService, waggle);
 const cutEvents = createClient(EventService, connect({ url: cutUrl, key }));
 const keys = { "own-key": "mine", "no-key": "" };
 
 async function send(eventId) {
   if (eventId === "read") return events.getEvent({ eventId });
+  if (eventId === "stream") {
+    return Array.fromAsync(createClient(ExportService, waggle).streamEvents({}));
+  }
   const client = eventId === "cut" ? cutEvents : events;
   const options = {
     ...(eventId in keys && { headers: { "idempotency-key": keys[eventId] } }),

@@ -1,0 +1,195 @@
+// The client of clients/python: built from the protos, checked by mypy, and run as its page shows,
+// call by call, and against a service that refuses.
+
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startService, type TestService } from "../support/service.ts";
+import {
+  type Environment,
+  installPythonClient,
+  projectFolder,
+  pythonOf,
+  sayMissing,
+} from "./environment.ts";
+import { mustRun, programTimeoutMs, readReport, runProgram } from "./program.ts";
+import { checkPrinted, readmeCode } from "./readme.ts";
+import { startStandIn } from "./repeating.ts";
+
+const title = "the Python client";
+
+type Refusal = { readonly code: string; readonly message: string; readonly reason: string };
+type Report = {
+  readonly session: Record<string, unknown>;
+  readonly created: { readonly event_ids: string[]; readonly errors: string[] };
+  readonly page: { readonly totalEvents: number; readonly events: Record<string, unknown>[] };
+  readonly stream_ends: boolean[];
+  readonly stream_count: number;
+  readonly tree_totals: Record<string, unknown>;
+  readonly tree_children: string[];
+  readonly no_type: Refusal;
+  readonly absent: Refusal;
+  readonly no_key: Refusal;
+};
+
+let environment: Environment;
+let service: TestService;
+let folder: string;
+let python: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  environment = await installPythonClient();
+  sayMissing(title, environment);
+  if (environment.missing !== undefined) return;
+  python = pythonOf(environment.folder);
+  folder = await mkdtemp(join(tmpdir(), "waggle-client-"));
+  env = {
+    PATH: [join(environment.folder, "bin"), process.env["PATH"]].join(delimiter),
+    PYTHONPATH: join(folder, "site"),
+    PYTHONDONTWRITEBYTECODE: "1",
+    MYPYPATH: join(folder, "site"),
+  };
+  await build();
+  service = await startService();
+}, 2 * programTimeoutMs);
+afterAll(async () => {
+  await service?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+beforeEach(({ skip }) => {
+  if (environment.missing !== undefined) skip(environment.missing);
+});
+
+/** Builds and installs the client in a copy, since pip leaves files beside its sources. */
+async function build(): Promise<void> {
+  for (const path of ["proto", "clients/python"]) {
+    await cp(join(projectFolder, path), join(folder, path), { recursive: true });
+  }
+  await mustRun({
+    command: python,
+    words: [
+      ...["-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index"],
+      ...["--target", join(folder, "site"), join(folder, "clients/python")],
+    ],
+    env: { PATH: env["PATH"] ?? "" },
+  });
+}
+
+test("does what its page shows", { timeout: programTimeoutMs }, async () => {
+  await writeFile(join(folder, "page.py"), await readmeCode("python", "py"));
+
+  const printed = await mustRun({
+    command: python,
+    words: [join(folder, "page.py")],
+    env: { ...env, WAGGLE_URL: service.url, WAGGLE_API_KEY: service.projectKey },
+  });
+
+  checkPrinted(printed);
+});
+
+test(
+  "is typed: mypy takes its page, and no wrong field",
+  async () => {
+    const page = await readmeCode("python", "py");
+    await writeFile(join(folder, "right.py"), page);
+    await writeFile(join(folder, "wrong.py"), page.replace("session_name=", "session_names="));
+
+    const { stdout } = await runProgram({
+      command: python,
+      words: ["-m", "mypy", "--strict", "--no-incremental", "right.py", "wrong.py"],
+      cwd: folder,
+      env,
+    });
+
+    const faults = stdout.split("\n").filter((line) => line.includes(": error:"));
+    expect(faults).toEqual([expect.stringMatching(/^wrong\.py.*"session_names"/)]);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "sends again what may be repeated, and nothing else",
+  async () => {
+    const standIn = await startStandIn();
+    const report = await readReport<Record<string, string>>({
+      command: python,
+      words: [join(import.meta.dirname, "python/waggle_outcomes.py"), ...standIn.words],
+      env,
+    });
+    await standIn.stop();
+
+    standIn.check(report);
+  },
+  programTimeoutMs,
+);
+
+describe("call by call", () => {
+  let report: Report;
+  beforeAll(async () => {
+    if (environment.missing !== undefined) return;
+    report = await readReport<Report>({
+      command: python,
+      words: [
+        join(import.meta.dirname, "python/waggle_client.py"),
+        service.url,
+        service.projectKey,
+      ],
+      env,
+    });
+  }, programTimeoutMs);
+
+  test("starts a session and reads its scopes", () => {
+    expect(report.session).toMatchObject({
+      project_id: service.projectId,
+      session_name: "python",
+      event_type: "session",
+      source: "grpcio",
+    });
+    expect(report.session["event_id"]).toBe(report.session["session_id"]);
+  });
+
+  test("creates a batch and hears which event was rejected", () => {
+    expect(report.created.event_ids).toHaveLength(2);
+    expect(report.created.errors).toEqual([expect.stringMatching(/2.*event_type/)]);
+  });
+
+  test("exports what it sent", () => {
+    expect(report.page.totalEvents).toBe(3);
+    expect(report.page.events).toContainEqual({
+      event_id: report.created.event_ids[0],
+      event_name: "step 0",
+      start_time: 1_700_000_000_000,
+      duration: 1.5,
+      inputs: { index: 0, nested: { list: [1, "two", null, true] } },
+    });
+  });
+
+  test("streams every event and then the end", () => {
+    expect(report.stream_ends).toEqual([false, false, false, true]);
+    expect(report.stream_count).toBe(3);
+  });
+
+  test("reads the tree with its totals", () => {
+    expect(report.tree_children).toEqual(["step 0", "step 1"]);
+    expect(report.tree_totals).toMatchObject({ num_events: 2, total_tokens: 20 });
+  });
+
+  test("reads why a call was refused", () => {
+    expect(report.no_type).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("event_type") as unknown,
+      reason: "INVALID_ARGUMENT",
+    });
+  });
+
+  test("cannot tell what is absent from what it may not see", () => {
+    expect(report.absent).toEqual({
+      code: "NOT_FOUND",
+      message: "Not found",
+      reason: "NOT_FOUND",
+    });
+    expect(report.no_key).toEqual(report.absent);
+  });
+});
