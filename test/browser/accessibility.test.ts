@@ -154,16 +154,23 @@ function fill(pattern: string): string {
  * Opens another address as a link of the app does, without loading the app anew, and returns what
  * is wrong there.
  */
-async function look({ page, findings }: OpenPage, href: string, shows: Visit["shows"]) {
+async function show({ page }: OpenPage, href: string, shows: Visit["shows"]) {
   await page.evaluate(`__TSR_ROUTER__.history.push(${JSON.stringify(href)})`);
   try {
     await page.getByRole("main").getByText(shows).first().waitFor({ state: "attached" });
     await page.locator(".loading, .skeleton").first().waitFor({ state: "detached" });
+    return [];
   } catch {
-    return [`does not show ${shows}, but: ${await page.getByRole("main").innerText()}`];
+    return [`does not show ${shows}, but: ${await page.innerText("body")}`];
   }
-  const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-  return [...(await findings()), ...(isWide === true ? ["scrolls sideways"] : [])];
+}
+
+/** Shows an address and returns everything that is wrong with its page. */
+async function look(opened: OpenPage, href: string, shows: Visit["shows"]) {
+  const wrong = await show(opened, href, shows);
+  if (wrong.length > 0) return wrong;
+  const isWide = await opened.page.evaluate("document.documentElement.scrollWidth > innerWidth");
+  return [...(await opened.findings()), ...(isWide === true ? ["scrolls sideways"] : [])];
 }
 
 test("every route has a row", async () => {
@@ -176,6 +183,49 @@ test("every route has a row", async () => {
 
 /** A visit of all addresses takes a hundred looks at a page. */
 const visitsMs = 400_000;
+
+/** Every parameter that a page reads, cut or of another form. */
+const unreadable: readonly (readonly [string, readonly string[]])[] = [
+  ["1", ["range"]],
+  ['[{"field":"event_na', ["filters"]],
+  ["garbage", ["tab", "view", "kind", "color", "level", "show"]],
+  ["{}", ["q", "event", "zoom", "columns", "version", "page", "log", "live"]],
+  ["[1]", ["dashboard", "chart", "name", "alert", "state", "env"]],
+  ["[1]", ["from", "to", "row", "datapoint", "prompt"]],
+  ['{"kind":', ["question", "arrange"]],
+];
+
+test("every page opens at an unreadable address", { timeout: visitsMs }, async () => {
+  const opened = await app.open("/app/components");
+  const rest = unreadable.flatMap(([value, names]) =>
+    names.map((name) => `${name}=${encodeURIComponent(value)}`),
+  );
+  const found: string[] = [];
+
+  for (const [pattern, [visit]] of Object.entries(visits)) {
+    if (!visit) continue;
+    const { search = "?", shows } = visit;
+    const wrong = await show(opened, `${fill(pattern + search)}&${rest.join("&")}`, shows);
+    found.push(...wrong.map((one) => `${pattern}: ${one}`));
+  }
+
+  expect(found).toEqual([]);
+  expect(opened.faults).toEqual([]);
+});
+
+test("a page says which parts of its address are unreadable, until it changes", async () => {
+  const path = `/app/p/${app.service.projectId}/traces?range=1&filters=garbage`;
+  const { page, faults, findings } = await app.open(path);
+  const note = page.getByText("The address cannot be read at “range” and “filters”");
+  await note.waitFor();
+  await page.getByRole("button", { name: "Last 24 hours" }).waitFor();
+  expect(await findings()).toEqual([]);
+
+  await page.getByRole("button", { name: "Live", exact: true }).click();
+
+  await note.waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+});
 
 test.each([
   { theme: "light", size: "wide" },

@@ -13,8 +13,10 @@ import { queryClient } from "./api/query.ts";
 import { router } from "./router.tsx";
 import { checkSignIn } from "./session/sign-in-state.ts";
 import { applyTheme } from "./shell/theme.ts";
+import { watchUnread } from "./shell/unread-note.tsx";
 
 applyTheme();
+watchUnread(router);
 void checkSignIn();
 
 const element = document.getElementById("app");

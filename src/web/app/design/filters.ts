@@ -26,18 +26,24 @@ export type FilterRow = {
 
 const filtersMax = 20;
 
-/** Reads `filters` of search parameters; leaves out what is no filter. */
-export function parseFilters(search: Record<string, unknown>): { filters?: readonly FilterRow[] } {
-  const { filters } = search;
-  if (!Array.isArray(filters)) return {};
+/** Reads the filters of an address; leaves out those of another form, undefined if none is left. */
+export function parseFilters(filters: unknown): readonly FilterRow[] | undefined {
+  if (!Array.isArray(filters)) return undefined;
   const good = filters.filter(isFilter).slice(0, filtersMax);
-  return good.length === 0 ? {} : { filters: good };
+  return good.length === 0 ? undefined : good;
 }
 
-function isFilter(value: unknown): value is FilterRow {
-  if (typeof value !== "object" || value === null) return false;
-  const { field, operator } = value as Record<string, unknown>;
-  return typeof field === "string" && operators.some((one) => one === operator);
+const valueTypes = ["string", "number", "boolean", "undefined"];
+
+function isFilter(filter: unknown): filter is FilterRow {
+  if (typeof filter !== "object" || filter === null) return false;
+  const { field, operator, value, type } = filter as Record<string, unknown>;
+  return (
+    typeof field === "string" &&
+    operators.some((one) => one === operator) &&
+    valueTypes.includes(typeof value) &&
+    (type === undefined || (typeof type === "string" && Object.hasOwn(operatorsByType, type)))
+  );
 }
 
 /** Returns whether an operator compares with a value. */

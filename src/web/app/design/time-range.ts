@@ -16,18 +16,21 @@ export const lastChoices: readonly { readonly minutes: number; readonly label: s
   { minutes: 30 * 24 * 60, label: "Last 30 days" },
 ];
 
-/** Reads `range` of search parameters; leaves out what is no range. */
-export function parseTimeRange(search: Record<string, unknown>): { range?: TimeRange } {
-  const { range } = search;
-  if (typeof range !== "object" || range === null) return {};
+/** End of the year 9999: no date of the API is later. */
+const timeMaxMs = 253_402_300_799_999;
+const lastMaxMinutes = 100 * 365 * 24 * 60;
+
+/** Reads the range of an address; undefined for another form. */
+export function parseTimeRange(range: unknown): TimeRange | undefined {
+  if (typeof range !== "object" || range === null) return undefined;
   const { last, from, to } = range as Record<string, unknown>;
-  if (isTime(last)) return { range: { last } };
-  if (isTime(from) && isTime(to) && from < to) return { range: { from, to } };
-  return {};
+  if (isWhole(last, lastMaxMinutes)) return { last };
+  if (isWhole(from, timeMaxMs) && isWhole(to, timeMaxMs) && from < to) return { from, to };
+  return undefined;
 }
 
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0;
+function isWhole(value: unknown, max: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= max;
 }
 
 /**

@@ -1,6 +1,7 @@
 // Page: what every page of a project is made of, a header with title and acts above its content.
 
 import { type ReactNode, useEffect } from "react";
+import { UnreadNote } from "./unread-note.tsx";
 import "./page.css";
 
 export type PageProps = {
@@ -37,6 +38,7 @@ export function Page({
         <div className="page-actions">{actions}</div>
       </header>
       {toolbar === undefined ? null : <div className="page-toolbar">{toolbar}</div>}
+      <UnreadNote />
       <div className="page-content">{children}</div>
     </div>
   );

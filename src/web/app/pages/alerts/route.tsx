@@ -1,6 +1,7 @@
 // Addresses of alerts: the list, one alert with its history, and the form for a new or changed one.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export type AlertsSearch = { readonly state?: string };
@@ -8,8 +9,7 @@ export type AlertsSearch = { readonly state?: string };
 export const alertsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "alerts",
-  validateSearch: (search: Record<string, unknown>): AlertsSearch =>
-    typeof search["state"] === "string" ? { state: search["state"] } : {},
+  validateSearch: knownSearch<AlertsSearch>({ state: text }),
   component: lazyRouteComponent(() => import("./alerts-page.tsx"), "AlertsPage"),
 });
 
@@ -18,8 +18,7 @@ export type AlertSearch = { readonly tab?: "checks" | "deliveries" };
 export const alertRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "alerts/$alertId",
-  validateSearch: (search: Record<string, unknown>): AlertSearch =>
-    search["tab"] === "deliveries" ? { tab: "deliveries" } : {},
+  validateSearch: knownSearch<AlertSearch>({ tab: oneOf(["checks", "deliveries"]) }),
   component: lazyRouteComponent(() => import("./alert-page.tsx"), "AlertPage"),
 });
 
@@ -31,7 +30,6 @@ export type AlertEditSearch = {
 export const alertEditRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "alerts/edit",
-  validateSearch: (search: Record<string, unknown>): AlertEditSearch =>
-    typeof search["alert"] === "string" ? { alert: search["alert"] } : {},
+  validateSearch: knownSearch<AlertEditSearch>({ alert: text }),
   component: lazyRouteComponent(() => import("./alert-edit-page.tsx"), "AlertEditPage"),
 });

@@ -33,31 +33,30 @@ export const questionDefault: Question = {
 
 const measuresMax = 10;
 
-/** Reads `question` of search parameters; leaves out what is no question. */
-export function parseQuestion(search: Record<string, unknown>): { question?: Question } {
-  const { question } = search;
-  if (typeof question !== "object" || question === null) return {};
+/** Reads the question of an address; undefined for another form. */
+export function parseQuestion(question: unknown): Question | undefined {
+  if (typeof question !== "object" || question === null) return undefined;
   const given = question as Record<string, unknown>;
   const kind = kinds.find((one) => one === given["kind"]);
   const { measures } = given;
-  if (kind === undefined || !Array.isArray(measures)) return {};
+  if (kind === undefined || !Array.isArray(measures)) return undefined;
   const good = measures.filter(isMeasure).slice(0, measuresMax);
-  if (good.length === 0) return {};
+  if (good.length === 0) return undefined;
   return {
-    question: {
-      kind,
-      measures: good,
-      filters: parseFilters(given).filters ?? [],
-      ...(isText(given["splitBy"]) && { splitBy: given["splitBy"] }),
-      ...(isText(given["unit"]) && { unit: given["unit"] }),
-      ...(isCount(given["splits"]) && { splits: given["splits"] }),
-      ...(isCount(given["bars"]) && { bars: given["bars"] }),
-    },
+    kind,
+    measures: good,
+    filters: parseFilters(given["filters"]) ?? [],
+    ...(isText(given["splitBy"]) && { splitBy: given["splitBy"] }),
+    ...(isText(given["unit"]) && { unit: given["unit"] }),
+    ...(isCount(given["splits"]) && { splits: given["splits"] }),
+    ...(isCount(given["bars"]) && { bars: given["bars"] }),
   };
 }
 
 function isMeasure(value: unknown): value is Measure {
-  return typeof value === "object" && value !== null && isText((value as Measure).metric);
+  if (typeof value !== "object" || value === null) return false;
+  const { metric, aggregation } = value as Record<string, unknown>;
+  return isText(metric) && (aggregation === undefined || isText(aggregation));
 }
 
 function isText(value: unknown): value is string {

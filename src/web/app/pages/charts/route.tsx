@@ -3,6 +3,7 @@
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
+import { flag, knownSearch, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 import { parseQuestion, type Question } from "./question.ts";
 
@@ -17,10 +18,10 @@ export type ChartsSearch = {
 export const chartsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "charts",
-  validateSearch: (search: Record<string, unknown>): ChartsSearch => ({
-    ...parseTimeRange(search),
-    ...textOf("dashboard", search),
-    ...(search["arrange"] === true && { arrange: true }),
+  validateSearch: knownSearch<ChartsSearch>({
+    range: parseTimeRange,
+    dashboard: text,
+    arrange: flag,
   }),
   component: lazyRouteComponent(() => import("./charts-page.tsx"), "ChartsPage"),
 });
@@ -38,19 +39,12 @@ export type ChartEditSearch = {
 export const chartEditRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "charts/edit",
-  validateSearch: (search: Record<string, unknown>): ChartEditSearch => ({
-    ...parseTimeRange(search),
-    ...textOf("chart", search),
-    ...textOf("dashboard", search),
-    ...textOf("name", search),
-    ...parseQuestion(search),
+  validateSearch: knownSearch<ChartEditSearch>({
+    range: parseTimeRange,
+    chart: text,
+    dashboard: text,
+    name: text,
+    question: parseQuestion,
   }),
   component: lazyRouteComponent(() => import("./chart-edit-page.tsx"), "ChartEditPage"),
 });
-
-function textOf<Name extends string>(name: Name, search: Record<string, unknown>) {
-  const value = search[name];
-  return (typeof value === "string" && value !== "" ? { [name]: value } : {}) as {
-    readonly [Key in Name]?: string;
-  };
-}

@@ -1,6 +1,7 @@
 // Address of a comparison: `/app/p/<project_id>/traces/compare?a=<session_id>&b=<session_id>`.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export type CompareSearch = {
@@ -10,17 +11,9 @@ export type CompareSearch = {
   readonly row?: string;
 };
 
-const keys = ["a", "b", "row"] as const;
-
 export const compareRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "traces/compare",
-  validateSearch: (search: Record<string, unknown>): CompareSearch =>
-    Object.fromEntries(
-      keys.flatMap((key) => {
-        const value = search[key];
-        return typeof value === "string" || typeof value === "number" ? [[key, `${value}`]] : [];
-      }),
-    ),
+  validateSearch: knownSearch<CompareSearch>({ a: text, b: text, row: text }),
   component: lazyRouteComponent(() => import("./compare-page.tsx"), "ComparePage"),
 });

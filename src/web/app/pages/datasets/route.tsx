@@ -1,6 +1,7 @@
 // Addresses of the datasets: `/app/p/<project_id>/datasets` and one dataset below it.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, oneOf, ordinal, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export const datasetsRoute = createRoute({
@@ -20,10 +21,10 @@ export type DatasetSearch = {
 export const datasetRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "datasets/$datasetId",
-  validateSearch: ({ datapoint, tab, version }: Record<string, unknown>): DatasetSearch => ({
-    ...(typeof datapoint === "string" && { datapoint }),
-    ...(tab === "versions" && { tab }),
-    ...(typeof version === "number" && { version }),
+  validateSearch: knownSearch<DatasetSearch>({
+    datapoint: text,
+    tab: oneOf(["versions"]),
+    version: ordinal,
   }),
   component: lazyRouteComponent(() => import("./dataset-page.tsx"), "DatasetPage"),
 });

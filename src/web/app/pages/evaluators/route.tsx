@@ -1,6 +1,7 @@
 // Addresses of evaluators: the list, and one evaluator with its tabs; `new` for one to be made.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export const evaluatorsRoute = createRoute({
@@ -23,13 +24,10 @@ export type EvaluatorSearch = {
 export const evaluatorRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "evaluators/$metricId",
-  validateSearch: (search: Record<string, unknown>): EvaluatorSearch => {
-    const tab = evaluatorTabs.find((one) => one === search["tab"]);
-    return {
-      ...(tab && { tab }),
-      ...(typeof search["version"] === "string" && { version: search["version"] }),
-      ...(typeof search["event"] === "string" && { event: search["event"] }),
-    };
-  },
+  validateSearch: knownSearch<EvaluatorSearch>({
+    tab: oneOf(evaluatorTabs),
+    version: text,
+    event: text,
+  }),
   component: lazyRouteComponent(() => import("./evaluator-page.tsx"), "EvaluatorPage"),
 });

@@ -2,6 +2,7 @@
 // and one run below it.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, oneOf, ordinal, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export type ExperimentsSearch = {
@@ -17,16 +18,13 @@ export type ExperimentsSearch = {
 export const experimentsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "experiments",
-  validateSearch: (search: Record<string, unknown>): ExperimentsSearch => {
-    const { base, new: newer, name, page, datapoint } = search;
-    return {
-      ...(typeof base === "string" && { base }),
-      ...(typeof newer === "string" && { new: newer }),
-      ...(typeof name === "string" && { name }),
-      ...(typeof page === "number" && { page }),
-      ...(typeof datapoint === "string" && { datapoint }),
-    };
-  },
+  validateSearch: knownSearch<ExperimentsSearch>({
+    base: text,
+    new: text,
+    name: text,
+    page: ordinal,
+    datapoint: text,
+  }),
   component: lazyRouteComponent(() => import("./experiments-page.tsx"), "ExperimentsPage"),
 });
 
@@ -35,8 +33,6 @@ export type RunSearch = { readonly show?: "passed" | "failed" };
 export const runRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "experiments/$runId",
-  validateSearch: ({ show }: Record<string, unknown>): RunSearch => ({
-    ...((show === "passed" || show === "failed") && { show }),
-  }),
+  validateSearch: knownSearch<RunSearch>({ show: oneOf(["passed", "failed"]) }),
   component: lazyRouteComponent(() => import("./run-page.tsx"), "RunPage"),
 });

@@ -1,6 +1,7 @@
 // Addresses of the prompts: `/app/p/<project_id>/prompts` and one prompt below it.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export type PromptsSearch = {
@@ -11,9 +12,7 @@ export type PromptsSearch = {
 export const promptsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "prompts",
-  validateSearch: ({ env }: Record<string, unknown>): PromptsSearch => ({
-    ...(typeof env === "string" && { env }),
-  }),
+  validateSearch: knownSearch<PromptsSearch>({ env: text }),
   component: lazyRouteComponent(() => import("./prompts-page.tsx"), "PromptsPage"),
 });
 
@@ -27,10 +26,10 @@ export type PromptSearch = {
 export const promptRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "prompts/$promptId",
-  validateSearch: ({ tab, from, to }: Record<string, unknown>): PromptSearch => ({
-    ...((tab === "versions" || tab === "use") && { tab }),
-    ...(typeof from === "string" && { from }),
-    ...(typeof to === "string" && { to }),
+  validateSearch: knownSearch<PromptSearch>({
+    tab: oneOf(["versions", "use"]),
+    from: text,
+    to: text,
   }),
   component: lazyRouteComponent(() => import("./prompt-page.tsx"), "PromptPage"),
 });

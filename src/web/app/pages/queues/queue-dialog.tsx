@@ -113,5 +113,5 @@ function filtersOf(queue: Queue | undefined): readonly FilterRow[] {
     ...(value && { value: fromValue(value) }),
     ...(type !== undefined && { type }),
   }));
-  return parseFilters({ filters: rows }).filters ?? [];
+  return parseFilters(rows) ?? [];
 }

@@ -4,6 +4,7 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { type FilterRow, parseFilters } from "../../design/filters.ts";
 import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
+import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 import type { FlameColor } from "./flame-layout.ts";
 
@@ -31,31 +32,15 @@ const tabs = ["messages", "data", "scores", "metadata", "raw"] as const;
 export const sessionRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "traces/$sessionId",
-  validateSearch: (search: Record<string, unknown>): SessionSearch => ({
-    ...oneOf("view", views, search),
-    ...textOf("event", search),
-    ...oneOf("tab", tabs, search),
-    ...textOf("q", search),
-    ...oneOf("color", colors, search),
-    ...textOf("zoom", search),
-    ...parseTimeRange(search),
-    ...parseFilters(search),
+  validateSearch: knownSearch<SessionSearch>({
+    view: oneOf(views),
+    event: text,
+    tab: oneOf(tabs),
+    q: text,
+    color: oneOf(colors),
+    zoom: text,
+    range: parseTimeRange,
+    filters: parseFilters,
   }),
   component: lazyRouteComponent(() => import("./session-page.tsx"), "SessionPage"),
 });
-
-function oneOf<K extends string, V extends string>(
-  key: K,
-  values: readonly V[],
-  search: Record<string, unknown>,
-): { [P in K]?: V } {
-  const found = values.find((value) => value === search[key]);
-  return found === undefined ? {} : ({ [key]: found } as { [P in K]?: V });
-}
-
-/** An id or a text; the router reads one of digits alone as a number. */
-function textOf<K extends string>(key: K, search: Record<string, unknown>): { [P in K]?: string } {
-  const value = search[key];
-  const isText = (typeof value === "string" && value !== "") || typeof value === "number";
-  return isText ? ({ [key]: String(value) } as { [P in K]?: string }) : {};
-}

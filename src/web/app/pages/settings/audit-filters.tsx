@@ -21,7 +21,8 @@ export function parseAuditSearch(value: unknown): AuditSearch {
     const text = search[name];
     return typeof text === "string" && text !== "" ? [[name, text]] : [];
   });
-  return { ...(Object.fromEntries(texts) as AuditSearch), ...parseTimeRange(search) };
+  const range = parseTimeRange(search["range"]);
+  return { ...(Object.fromEntries(texts) as AuditSearch), ...(range && { range }) };
 }
 
 /** Returns the filters as the log is asked with them. */

@@ -2,6 +2,7 @@
 // `/app/p/<project_id>/settings` for one project; `tab` is the open part.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, oneOf, type Parser, text } from "../../shell/known-search.ts";
 import { projectRoute, rootRoute } from "../../shell/root-routes.tsx";
 
 export type ProjectSettingsSearch = { readonly tab?: string };
@@ -11,27 +12,28 @@ export type SettingsSearch = ProjectSettingsSearch & {
   readonly level?: string;
   readonly id?: string;
   /** Filters of the audit log. */
-  readonly log?: unknown;
+  readonly log?: object;
 };
 
-const parse = ({ tab, level, id, log }: Record<string, unknown>): SettingsSearch => ({
-  ...(typeof tab === "string" && { tab }),
-  ...(typeof level === "string" && { level }),
-  ...(typeof id === "string" && { id }),
-  ...(log !== undefined && { log }),
-});
+/** The audit log reads its filters itself, so that they do not load at first. */
+const object: Parser<object> = (value) =>
+  typeof value === "object" && value !== null ? value : undefined;
 
 export const settingsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/app/settings",
-  validateSearch: parse,
+  validateSearch: knownSearch<SettingsSearch>({
+    tab: text,
+    level: oneOf(["org", "dataplane", "workspace", "project"]),
+    id: text,
+    log: object,
+  }),
   component: lazyRouteComponent(() => import("./settings-page.tsx"), "SettingsPage"),
 });
 
 export const projectSettingsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "settings",
-  validateSearch: ({ tab }: Record<string, unknown>): ProjectSettingsSearch =>
-    typeof tab === "string" ? { tab } : {},
+  validateSearch: knownSearch<ProjectSettingsSearch>({ tab: text }),
   component: lazyRouteComponent(() => import("./project-settings-page.tsx"), "ProjectSettingsPage"),
 });

@@ -31,14 +31,15 @@ export function toSearch({ id, state }: View): TracesSearch {
   const settings = state?.settings ?? {};
   const { tab, q, kind, last } = settings;
   const { gte, lte } = state?.dateRange ?? {};
-  const range: Record<string, unknown> =
-    gte !== undefined && lte !== undefined ? { from: gte, to: lte } : { last };
+  const isFixed = gte !== undefined && lte !== undefined;
+  const range = parseTimeRange(isFixed ? { from: gte, to: lte } : { last });
+  const filters = parseFilters((state?.filters ?? []).map(fromMessage));
   const columns = state?.columns ?? [];
   return {
     view: id,
     ...(tab === "events" && { tab }),
-    ...parseTimeRange({ range }),
-    ...parseFilters({ filters: (state?.filters ?? []).map(fromMessage) }),
+    ...(range && { range }),
+    ...(filters && { filters }),
     ...(typeof q === "string" && { q }),
     ...((kind === "model" || kind === "tool" || kind === "chain") && { kind }),
     ...(columns.length > 0 && { columns }),
