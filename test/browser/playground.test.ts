@@ -51,6 +51,34 @@ describe("the playground", () => {
     expect(faults).toEqual([]);
   });
 
+  test("shows tokens, cost and latency as they are recorded", async () => {
+    const opened = await app.open(path());
+    const { page, faults } = opened;
+    await page.getByLabel("Text of message 2").fill("What does it cost?");
+    await pickModel(opened, "Model", "openai/gpt-4o-mini");
+
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    const answer = page.getByRole("region", { name: "Model", exact: true });
+    await answer.getByText("done").waitFor();
+    const trace = answer.getByRole("link", { name: "Open the trace" });
+    const sessionId = (await trace.getAttribute("href"))?.split("/").at(-1);
+    const filters = [
+      { field: "session_id", operator: "is", value: sessionId, type: "id" },
+      { field: "event_type", operator: "is", value: "model", type: "string" },
+    ];
+    const { events } = (await app.call("POST", "/v1/events/search", { filters })) as {
+      events: [{ duration: number; metadata: Readonly<Record<string, number>> }];
+    };
+    const [{ duration, metadata }] = events;
+    const shown = (label: string) =>
+      answer.locator(`dt:text-is("${label}") + dd .numeric`).getAttribute("title");
+    expect(await shown("Tokens")).toContain(`${metadata["total_tokens"]} tokens`);
+    expect(await shown("Cost")).toBe(`$${metadata["cost"]}`);
+    expect(await shown("Latency")).toBe(`${duration} ms`);
+    expect(faults).toEqual([]);
+  });
+
   test("asks two models side by side, and stops one that trickles", async () => {
     const opened = await app.open(path());
     const { page, faults, findings, picture } = opened;
@@ -125,8 +153,47 @@ describe("the playground", () => {
 
     await again.page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
     await again.page.getByRole("button", { name: "Parameters of model, 1 set" }).waitFor();
-    expect(await again.page.getByLabel("Text of message 1").inputValue()).toBe("Greet {{ name }}.");
+    const text = again.page.getByLabel("Text of message 1");
+    expect(await text.inputValue()).toBe("Greet {{ name }}.");
+    await text.fill("Greet {{ name }} warmly.");
+    // The prompt is not opened anew by a reload, which keeps what was typed.
+    await again.page.waitForURL((url) => !url.search.includes("prompt"));
+    await again.page.reload();
+    await again.page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
+    expect(await text.inputValue()).toBe("Greet {{ name }} warmly.");
+    await again.page.getByRole("button", { name: "Save", exact: true }).click();
+    const name = again.page.getByRole("textbox", { name: "Name" });
+    expect(await name.inputValue()).toBe("greeting");
     expect([...faults, ...again.faults]).toEqual([]);
+  });
+
+  test("opens a model event from its trace", async () => {
+    const session = crypto.randomUUID();
+    await app.call("POST", "/events/batch", {
+      events: [
+        {
+          ...{ session_id: session, event_id: session, event_type: "session" },
+          ...{ event_name: "asked", source: "production", inputs: {} },
+        },
+        {
+          ...{ session_id: session, event_type: "model", event_name: "answer" },
+          ...{ source: "production", config: { model: "gpt-4o-mini", provider: "openai" } },
+          inputs: { chat_history: [{ role: "user", content: "Where is my parcel?" }] },
+          outputs: { role: "assistant", content: "On its way." },
+        },
+      ],
+    });
+    const { page, faults } = await app.open(`/app/p/${app.service.projectId}/traces/${session}`);
+    await page.getByRole("treeitem").filter({ hasText: "answer" }).click();
+    await page.getByRole("region", { name: "Chosen event" }).getByText("On its way.").waitFor();
+
+    await page.getByRole("button", { name: "More for this event" }).click();
+    await page.getByRole("menuitem", { name: "Open in the playground" }).click();
+
+    await page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
+    const text = page.getByLabel("Text of message 1");
+    expect(await text.inputValue()).toBe("Where is my parcel?");
+    expect(faults).toEqual([]);
   });
 
   test("opens a model event once, with its messages and parameters", async () => {

@@ -49,7 +49,8 @@ function AnswerNumbers({ run }: { readonly run: Run }) {
         isRow
         items={[
           { label: "First word", value: <Duration value={firstWordMs} /> },
-          { label: "Latency", value: <Duration value={totalMs} /> },
+          // Where there is a record, its own number: traces and charts show the same one.
+          { label: "Latency", value: <Duration value={generation?.latency ?? totalMs} /> },
           {
             label: "Tokens",
             value: (

@@ -38,6 +38,8 @@ export type Draft = {
   /** JSON of the functions that the model may call, as typed. */
   readonly tools: string;
   readonly columns: readonly Column[];
+  /** Name of the prompt that was opened, under which the draft is saved again. */
+  readonly promptName?: string;
 };
 
 export const columnsMax = 4;

@@ -1,5 +1,5 @@
 // What the address opens in the playground: a recorded model event or a saved prompt, as a draft.
-// An event leaves the address once it was read: a reload keeps the draft as it was changed since.
+// Both leave the address once they were read: a reload keeps the draft as it was changed since.
 
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
@@ -16,8 +16,6 @@ import type { PlaygroundSearch } from "./route.tsx";
 
 export type Opened = {
   readonly error: ApiError | null;
-  /** Name of the prompt that is open. */
-  readonly promptName: string | undefined;
   readonly isPending: boolean;
 };
 
@@ -43,17 +41,18 @@ export function useOpened(
       if (opened.current === key) return;
       opened.current = key;
       onDraft(draft);
-    };
-    if (eventId !== undefined && event.data?.event) {
-      open(`event ${eventId}`, eventToDraft(event.data.event));
       void navigate({ to: ".", search: {}, replace: true });
+    };
+    if (eventId === undefined && promptId === undefined) {
+      opened.current = undefined;
+    } else if (eventId !== undefined && event.data?.event) {
+      open(`event ${eventId}`, eventToDraft(event.data.event));
     } else if (promptId !== undefined && prompt.data) {
       open(`prompt ${promptId}`, promptToDraft(prompt.data));
     }
   }, [eventId, promptId, event.data, prompt.data, onDraft, navigate]);
   return {
     error: event.error ?? prompt.error,
-    promptName: promptId === undefined ? undefined : prompt.data?.name,
     isPending:
       (eventId !== undefined && event.isPending) || (promptId !== undefined && prompt.isPending),
   };
@@ -84,11 +83,12 @@ function modelOf({ model, provider }: Readonly<Record<string, unknown>>): string
   return isWhole ? model : `${provider}/${model}`;
 }
 
-function promptToDraft({ parameters = {}, provider }: Configuration): Draft {
+function promptToDraft({ name, parameters = {}, provider }: Configuration): Draft {
   const { model, hyperparameters, template, selectedFunctions } = parameters;
   const messages = toDraftMessages(template);
   return {
     ...emptyDraft(),
+    promptName: name,
     ...(messages.length > 0 && { messages }),
     tools: toolsText(selectedFunctions),
     columns: [

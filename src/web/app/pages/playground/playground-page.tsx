@@ -36,7 +36,7 @@ function Playground({ projectId }: { readonly projectId: string }) {
     (next: Partial<Draft>) => setDraft((before) => ({ ...before, ...next })),
     [],
   );
-  const { error, promptName } = useOpened(search, setDraft);
+  const { error } = useOpened(search, setDraft);
   const runs = useRuns(projectId);
   const ready = draft.columns.filter(({ model }) => model !== "");
   const isReady = ready.length > 0 && toolsFault(draft.tools) === undefined;
@@ -113,7 +113,7 @@ function Playground({ projectId }: { readonly projectId: string }) {
       {panel === "save" ? (
         <SavePrompt
           draft={draft}
-          initialName={promptName ?? ""}
+          initialName={draft.promptName ?? ""}
           onClose={() => setPanel(undefined)}
         />
       ) : null}

@@ -2,6 +2,7 @@
 // `prompt` a saved prompt.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { knownSearch, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
 export type PlaygroundSearch = {
@@ -14,9 +15,6 @@ export type PlaygroundSearch = {
 export const playgroundRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "playground",
-  validateSearch: ({ event, prompt }: Record<string, unknown>): PlaygroundSearch => ({
-    ...(typeof event === "string" && { event }),
-    ...(typeof prompt === "string" && { prompt }),
-  }),
+  validateSearch: knownSearch<PlaygroundSearch>({ event: text, prompt: text }),
   component: lazyRouteComponent(() => import("./playground-page.tsx"), "PlaygroundPage"),
 });

@@ -14,7 +14,8 @@ const keptMs = 30_000;
 export function usePayload(eventId: string) {
   const projectId = useCurrentProjectId();
   return useQuery<Event, ApiError>({
-    queryKey: rpcKey(payloadMethod, projectId, { eventId }),
+    // The rpc's own key holds its whole answer, for `useRpc`.
+    queryKey: [...rpcKey(payloadMethod, projectId, { eventId }), "payload"],
     queryFn: async ({ signal }) => {
       const { event } = await callRpc(payloadMethod, { eventId }, { projectId, signal });
       if (event) return event;
