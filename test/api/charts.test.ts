@@ -462,6 +462,6 @@ test("a filter on event_type that leaves every type does not count sessions too"
   expect(points["totalEvents"]).toBe(2);
   expect([asked.status, asked.json["message"]]).toEqual([
     400,
-    expect.stringMatching(/^filters: one must be on event_type, with is or is not a type/),
+    expect.stringMatching(/^filters: one must be on event_type, with is or is not,/),
   ]);
 });

@@ -36,7 +36,7 @@ export function toRequest(request: QueryChartRequest): ChartRequest {
   const filters = request.filters.map(toFilterInput);
   if (!namesEventType(filters)) {
     const why = "since a session and its events would count twice";
-    refuse("filters", `one must be on event_type, with is or is not a type, ${why}`);
+    refuse("filters", `one must be on event_type, with is or is not, ${why}`);
   }
   return {
     ...toShown(query),
