@@ -545,6 +545,8 @@ const budgetRows: readonly Row[] = [
   budgetRow(`PATCH ${oneBudget}`, "UpdateBudget", "update", { body: { amount: 2 }, ...budget }),
   budgetRow(`PUT ${oneBudget}`, "UpdateBudget", "update", { body: { amount: 2 }, ...budget }),
   budgetRow(`DELETE ${oneBudget}`, "DeleteBudget", "delete", budget),
+  budgetRow(`POST ${oneBudget}/test`, "TestBudget", "test", { body: {}, ...budget }),
+  budgetRow(`GET ${oneBudget}/notifications`, "ListBudgetNotifications", "get", budget),
 ];
 
 /** The calls on model aliases under one root. */

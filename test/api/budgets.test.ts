@@ -123,6 +123,47 @@ test("a budget counts calls, tells of 80 % and of 100 %, and refuses the next ca
   expect(totalEvents).toBe(3);
 });
 
+test("a call that spends all at once is told of once; the log has each notification", async () => {
+  const { project, budgets, create, chat } = await givenAProject();
+  const critical = { channel: "WEBHOOK", metadata: { url: nowhere } };
+  const body = { amount: 1e-9, period: "DAY", notification_details: { critical } };
+  const id = await create(body);
+  const log = async (query = "") => (await budgets("GET", `/${id}/notifications${query}`)).json;
+  expect(await log()).toEqual({ success: true, data: [] });
+
+  const tested = await budgets("POST", `/${id}/test`, {});
+  await chat();
+  await vi.waitUntil(async () => (await toldOf(project)).length === 1, patience);
+  const first = await log("?limit=1");
+  const second = await log(`?limit=1&cursor=${first["next_cursor"] as string}`);
+
+  expect(await toldOf(project)).toEqual(["budget.exhausted"]);
+  expect(tested).toMatchObject({ status: 200, json: { success: false } });
+  const refused = { at: expect.any(String) as string, error: expect.any(String) as string };
+  expect(first["data"]).toMatchObject([{ type: "budget.exhausted", channel: "WEBHOOK" }]);
+  expect(second).toMatchObject({
+    data: [{ type: "budget.test", state: "failed", attempts: [refused], delivered_at: null }],
+  });
+  expect(second["data"]).toEqual([tested.json["data"]]);
+  expect(second).not.toHaveProperty("next_cursor");
+});
+
+test("a test without a target is a 400, and the log of an absent budget a 404", async () => {
+  const { budgets, create } = await givenAProject();
+  const id = await create({ amount: 1, period: "DAY" });
+  const absent = "/00000000-0000-4000-8000-000000000000";
+
+  const tested = await budgets("POST", `/${id}/test`, {});
+  const statuses = await Promise.all(
+    [`${absent}/notifications`, "/x/notifications", `/${id}/notifications?limit=0`].map(
+      async (path) => (await budgets("GET", path)).status,
+    ),
+  );
+
+  expect(tested).toMatchObject({ status: 400, json: { errorCode: "INVALID_ARGUMENT" } });
+  expect(statuses).toEqual([404, 400, 400]);
+});
+
 test("a raised budget admits calls again; an inactive one neither counts nor refuses", async () => {
   const { budgets, create, get, chat } = await givenAProject();
   const id = await create({ amount: 1e-9, period: "MONTH" });
@@ -156,6 +197,8 @@ test("the budget of a key refuses that key alone, as OpenAI's errors too", async
   expect(first.status).toBe(200);
   await expect(proxied).rejects.toMatchObject({
     status: 429,
+    // The type that OpenAI's API answers with when a quota is spent.
+    type: "insufficient_quota",
     message: expect.stringContaining("the budget of this key") as string,
   });
   expect((await chat()).status).toBe(200);

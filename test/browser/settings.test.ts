@@ -4,7 +4,10 @@ import { describe, expect, test } from "vitest";
 import { givenApp } from "./support/given-app.ts";
 
 const app = givenApp({
-  flags: () => ({ "encryption-keys": `k1:${Buffer.alloc(32, 7).toString("base64")}` }),
+  flags: () => ({
+    "encryption-keys": `k1:${Buffer.alloc(32, 7).toString("base64")}`,
+    "webhook-private-hosts": "127.0.0.1:9",
+  }),
 });
 
 const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?tab=${tab}`;
@@ -82,6 +85,31 @@ describe("the settings of a project", () => {
     await page.getByRole("textbox", { name: "Model", exact: true }).fill("openai/gpt-5");
     await page.getByRole("button", { name: "Save alias" }).click();
     await page.getByRole("list", { name: "Aliases" }).getByText("openai/gpt-5").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("tell a webhook of a budget, and see what was sent", async () => {
+    const { page, faults } = await app.open(path("budgets"));
+    await page.getByRole("button", { name: "Add budget" }).click();
+    const form = page.getByRole("dialog", { name: "Add a budget" });
+    await form.getByRole("textbox", { name: "Amount" }).fill("5");
+    await form.getByRole("combobox", { name: "For each" }).selectOption("DAY");
+    await form.getByRole("checkbox", { name: "Tell of 80 % and 100 %" }).check();
+    await form.getByRole("textbox", { name: "Address" }).fill("http://127.0.0.1:9/hook");
+    await form.getByRole("button", { name: "Add budget" }).click();
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByText("http://127.0.0.1:9/…").waitFor();
+
+    await page.getByRole("button", { name: "Notifications: Each day" }).click();
+    const log = page.getByRole("dialog", { name: "Notifications: Each day" });
+    await log.getByText("Nothing was sent yet").waitFor();
+    await log.getByRole("button", { name: "Test", exact: true }).click();
+    const failed = page.getByRole("dialog", { name: "The test did not arrive" });
+    await failed.getByRole("button", { name: "Close", exact: true }).last().click();
+    await log
+      .getByRole("row", { name: /failed/ })
+      .getByText("webhook")
+      .waitFor();
     expect(faults).toEqual([]);
   });
 

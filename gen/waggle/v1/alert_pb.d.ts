@@ -817,7 +817,7 @@ export declare type Notification = Message<"waggle.v1.Notification"> & {
   id: string;
 
   /**
-   * `alert.triggered`, `alert.resolved`, `alert.test`, `budget.warning` or `budget.exhausted`.
+   * `alert.triggered`, `alert.resolved`, `alert.test`, `budget.warning`, `budget.exhausted` or `budget.test`.
    *
    * @generated from field: string type = 2;
    */

@@ -7,7 +7,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { NotificationDetails } from "./alert_pb.js";
+import type { Notification, NotificationDetails } from "./alert_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -405,6 +405,135 @@ export declare type DeleteBudgetResponse = Message<"waggle.v1.DeleteBudgetRespon
 export declare const DeleteBudgetResponseSchema: GenMessage<DeleteBudgetResponse>;
 
 /**
+ * Request of TestBudget.
+ *
+ * @generated from message waggle.v1.TestBudgetRequest
+ */
+export declare type TestBudgetRequest = Message<"waggle.v1.TestBudgetRequest"> & {
+  /**
+   * Id of the project; required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Id of the budget; required.
+   *
+   * @generated from field: string budget_id = 2;
+   */
+  budgetId: string;
+};
+
+/**
+ * Describes the message waggle.v1.TestBudgetRequest.
+ * Use `create(TestBudgetRequestSchema)` to create a new message.
+ */
+export declare const TestBudgetRequestSchema: GenMessage<TestBudgetRequest>;
+
+/**
+ * Answer of TestBudget.
+ *
+ * @generated from message waggle.v1.TestBudgetResponse
+ */
+export declare type TestBudgetResponse = Message<"waggle.v1.TestBudgetResponse"> & {
+  /**
+   * Whether the target accepted the notification.
+   *
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * The notification with its attempt.
+   *
+   * @generated from field: waggle.v1.Notification data = 2;
+   */
+  data?: Notification | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.TestBudgetResponse.
+ * Use `create(TestBudgetResponseSchema)` to create a new message.
+ */
+export declare const TestBudgetResponseSchema: GenMessage<TestBudgetResponse>;
+
+/**
+ * Request of ListBudgetNotifications.
+ *
+ * @generated from message waggle.v1.ListBudgetNotificationsRequest
+ */
+export declare type ListBudgetNotificationsRequest = Message<"waggle.v1.ListBudgetNotificationsRequest"> & {
+  /**
+   * Id of the project; required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Id of the budget; required.
+   *
+   * @generated from field: string budget_id = 2;
+   */
+  budgetId: string;
+
+  /**
+   * 1 to 1,000; default 100.
+   *
+   * @generated from field: optional int32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `next_cursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 4;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.ListBudgetNotificationsRequest.
+ * Use `create(ListBudgetNotificationsRequestSchema)` to create a new message.
+ */
+export declare const ListBudgetNotificationsRequestSchema: GenMessage<ListBudgetNotificationsRequest>;
+
+/**
+ * Answer of ListBudgetNotifications.
+ *
+ * @generated from message waggle.v1.ListBudgetNotificationsResponse
+ */
+export declare type ListBudgetNotificationsResponse = Message<"waggle.v1.ListBudgetNotificationsResponse"> & {
+  /**
+   * Always true.
+   *
+   * @generated from field: bool success = 1;
+   */
+  success: boolean;
+
+  /**
+   * The notifications.
+   *
+   * @generated from field: repeated waggle.v1.Notification data = 2;
+   */
+  data: Notification[];
+
+  /**
+   * Cursor of the next page; absent at the end.
+   *
+   * @generated from field: optional string next_cursor = 3;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.ListBudgetNotificationsResponse.
+ * Use `create(ListBudgetNotificationsResponseSchema)` to create a new message.
+ */
+export declare const ListBudgetNotificationsResponseSchema: GenMessage<ListBudgetNotificationsResponse>;
+
+/**
  * Keeps the budgets of a project. `POST /chat` and the proxy refuse calls of a spent budget with
  * BUDGET_EXHAUSTED. Every change is audited.
  *
@@ -463,6 +592,28 @@ export declare const BudgetService: GenService<{
     methodKind: "unary";
     input: typeof DeleteBudgetRequestSchema;
     output: typeof DeleteBudgetResponseSchema;
+  },
+  /**
+   * Sends a test notification to the target once, now, and answers with how it went. Fails like GetBudget, with
+   * INVALID_ARGUMENT when there is no target, and with TEST_LIMITED.
+   *
+   * @generated from rpc waggle.v1.BudgetService.TestBudget
+   */
+  testBudget: {
+    methodKind: "unary";
+    input: typeof TestBudgetRequestSchema;
+    output: typeof TestBudgetResponseSchema;
+  },
+  /**
+   * Lists the notifications of a budget with each attempt to deliver them, newest first, in keyset pages. Fails
+   * like GetBudget.
+   *
+   * @generated from rpc waggle.v1.BudgetService.ListBudgetNotifications
+   */
+  listBudgetNotifications: {
+    methodKind: "unary";
+    input: typeof ListBudgetNotificationsRequestSchema;
+    output: typeof ListBudgetNotificationsResponseSchema;
   },
 }>;
 

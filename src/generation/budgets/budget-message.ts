@@ -7,7 +7,7 @@ import type {
   BudgetResponseSchema,
   BudgetSchema,
 } from "../../../gen/waggle/v1/budget_pb.js";
-import { toTargetInputs, toTargetsMessage } from "../../tracing/alerts/target-message.ts";
+import { toTargetInputs, toTargetsMessage } from "../../notifications/notification-message.ts";
 import type { Budget, BudgetFields, ChangedBudget } from "./budgets.ts";
 
 export function toFields(message: FieldsMessage | undefined): BudgetFields {

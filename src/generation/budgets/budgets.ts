@@ -10,12 +10,15 @@ import { type Actor, describeActor } from "../../base/actor.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
+import { type Page, type PageRequest, parsePageOptions } from "../../base/pages.ts";
 import { budgetsOfProjectMax } from "../../base/tenant-limits.ts";
 import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
+import type { NotificationRow } from "../../notifications/store.ts";
 import type { CheckedTargets, TargetInputs, Targets } from "../../notifications/target.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { testNotice } from "./notices.ts";
 import { type Span, spanOf } from "./periods.ts";
 import * as store from "./store.ts";
 import { type BudgetPeriod, budgetPeriods, type BudgetRow } from "./store.ts";
@@ -60,6 +63,14 @@ export type Budgets = {
   update(whose: WhoseBudget, fields: BudgetFields): Promise<ChangedBudget>;
   /** Throws like `get`. */
   delete(whose: WhoseBudget): Promise<void>;
+  /** Sends a test notification. Throws like `get`, and as `Notifications.test`. */
+  test(project: ProjectScope, id: string): Promise<NotificationRow>;
+  /** Lists the notifications of a budget, newest first. Throws like `get`. */
+  listNotifications(
+    project: ProjectScope,
+    id: string,
+    page: PageRequest,
+  ): Promise<Page<NotificationRow>>;
   /** Active budgets of projects. */
   readonly memory: EnabledMemory<BudgetRow>;
 };
@@ -174,6 +185,17 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       });
       // Nothing reads it any more, so a failure here leaves only a row behind.
       await store.deleteSpend(clusters.database(clusterId).on("commits").sql(), projectId, id);
+    },
+
+    async test(project, id) {
+      const budget = await findRow(database.sql(), project, id);
+      return notifications.test({ project, id }, testNotice(project, budget, Date.now()));
+    },
+
+    async listNotifications(project, id, page) {
+      const options = parsePageOptions(page);
+      await findRow(database.sql(), project, id);
+      return notifications.list({ project, id }, options);
     },
   };
 }

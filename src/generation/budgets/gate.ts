@@ -10,6 +10,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Database } from "../../postgres/database.ts";
+import { type Reached, spendNotice, tolds } from "./notices.ts";
 import { spanOf } from "./periods.ts";
 import * as store from "./store.ts";
 import type { BudgetRow, Spend } from "./store.ts";
@@ -37,11 +38,6 @@ export type BudgetGateOptions = {
   readonly logger: Pick<Logger, "warn">;
 };
 
-/** Shares of the amount that are told of, in percent, the greatest first. */
-const tolds = [
-  { percent: 100, type: "budget.exhausted", verb: "is spent" },
-  { percent: 80, type: "budget.warning", verb: "is spent to 80 %" },
-] as const;
 const whole = 100;
 
 export function createBudgetGate(options: BudgetGateOptions): BudgetGate {
@@ -128,7 +124,7 @@ type Telling = {
   readonly project: ProjectScope;
   readonly budget: BudgetRow;
   readonly spend: Spend;
-  readonly reached: (typeof tolds)[number];
+  readonly reached: Reached;
   readonly atMs: number;
 };
 
@@ -136,27 +132,13 @@ async function tellNow(
   { database, clusters, notifications }: BudgetGateOptions,
   { project, budget, spend, reached, atMs }: Telling,
 ): Promise<void> {
-  const { id, amount, period, keyId, createdBy: actor } = budget;
-  const { start, end } = spanOf(period, atMs);
-  const whose = keyId === null ? project.name : `a key of ${project.name}`;
-  const title = `The budget of ${whose} ${reached.verb}`;
-  const share = `$${spend.cost} of $${amount} a ${period.toLowerCase()}`;
-  const data = {
-    budget: { id, amount, period, key_id: keyId },
-    project: { id: project.id, name: project.name },
-    ...{ spent: spend.cost, calls: spend.calls, unpriced_calls: spend.unpriced },
-    ...{ period_start: start.toISOString(), renews_at: end.toISOString() },
-  };
-  const body = `${share} are spent, by ${spend.calls} calls. It renews at ${end.toISOString()}.`;
+  const { id, amount, period, createdBy: actor } = budget;
+  const { start } = spanOf(period, atMs);
+  const notice = spendNotice(project, budget, { spend, reached, atMs });
+  // The same each time, so that servers which tell at once tell once.
+  const notificationId = idOf([id, start.toISOString(), reached.percent, amount]);
   await database.transaction(() =>
-    notifications.append(
-      { project, id },
-      {
-        ...{ type: reached.type, role: "critical", title, body, data, actor },
-        // The same each time, so that servers which tell at once tell once.
-        notificationId: idOf([id, start.toISOString(), reached.percent, amount]),
-      },
-    ),
+    notifications.append({ project, id }, { ...notice, actor, notificationId }),
   );
   await store.setTold(
     clusters.database(project.clusterId).on("commits").sql(),

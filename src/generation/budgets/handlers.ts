@@ -3,6 +3,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { BudgetService } from "../../../gen/waggle/v1/budget_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
+import { toNotificationsMessage, toTestMessage } from "../../notifications/notification-message.ts";
 import { toBudgetMessage, toChangedMessage, toFields } from "./budget-message.ts";
 import type { Budgets, WhoseBudget } from "./budgets.ts";
 
@@ -31,6 +32,16 @@ export function budgetHandlers(budgets: Budgets): ServiceImpl<typeof BudgetServi
     async deleteBudget({ budgetId }, context) {
       await budgets.delete(whoseOf(budgetId, context));
       return { success: true, message: "The budget is deleted." };
+    },
+
+    async testBudget({ budgetId }, context) {
+      return toTestMessage(await budgets.test(projectOf(context), budgetId));
+    },
+
+    async listBudgetNotifications({ budgetId, limit, cursor }, context) {
+      const project = projectOf(context);
+      const page = { limit, cursor };
+      return toNotificationsMessage(await budgets.listNotifications(project, budgetId, page));
     },
   };
 }

@@ -1,21 +1,19 @@
 // Converts what clients ask of alerts from messages, and alerts and their history to messages.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type {
   AlertEvaluationSchema,
   AlertFields as FieldsMessage,
   AlertResponseSchema,
   AlertSchema,
-  NotificationSchema,
 } from "../../../gen/waggle/v1/alert_pb.js";
 import { changedLists } from "../../base/changed-list.ts";
-import type { NotificationRow } from "../../notifications/store.ts";
+import { toTargetInputs, toTargetsMessage } from "../../notifications/notification-message.ts";
 import { toFilterInput, toFilterMessage } from "../export/filter-message.ts";
 import type { AlertFields } from "./alert-fields.ts";
 import type { Alert, ChangedAlert } from "./alerts.ts";
 import type { AlertValue, Evaluation } from "./store.ts";
-import { toTargetInputs, toTargetsMessage } from "./target-message.ts";
 
 /** Throws INVALID_ARGUMENT for another name among the emptied lists. */
 export function toFields(message: FieldsMessage | undefined): AlertFields {
@@ -97,20 +95,5 @@ function toValueMessage({ projection, value, current, baseline, eventIds }: Aler
     ...(typeof current === "number" && { current }),
     ...(typeof baseline === "number" && { baseline }),
     eventIds: [...(eventIds ?? [])],
-  };
-}
-
-export function toNotificationMessage(
-  notification: NotificationRow,
-): MessageInitShape<typeof NotificationSchema> {
-  const { id, type, channel, state, attempts, createdAt, deliveredAt } = notification;
-  return {
-    ...{ id, type, channel, state },
-    attempts: attempts.map(({ atMs, error }) => ({
-      at: timestampFromMs(atMs),
-      ...(error !== null && { error }),
-    })),
-    createdAt: timestampFromDate(createdAt),
-    ...(deliveredAt && { deliveredAt: timestampFromDate(deliveredAt) }),
   };
 }

@@ -3,12 +3,12 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { AlertService } from "../../../gen/waggle/v1/alert_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
+import { toNotificationsMessage, toTestMessage } from "../../notifications/notification-message.ts";
 import {
   toAlertMessage,
   toChangedMessage,
   toEvaluationMessage,
   toFields,
-  toNotificationMessage,
 } from "./alert-message.ts";
 import type { Alerts, WhoseAlert } from "./alerts.ts";
 
@@ -39,8 +39,7 @@ export function alertHandlers(alerts: Alerts): ServiceImpl<typeof AlertService> 
     },
 
     async testAlert({ alertId, kind }, context) {
-      const sent = await alerts.test(projectOf(context), alertId, kind);
-      return { success: sent.state === "delivered", data: toNotificationMessage(sent) };
+      return toTestMessage(await alerts.test(projectOf(context), alertId, kind));
     },
 
     async listAlertEvaluations({ alertId, limit, cursor }, context) {
@@ -55,12 +54,8 @@ export function alertHandlers(alerts: Alerts): ServiceImpl<typeof AlertService> 
 
     async listAlertNotifications({ alertId, limit, cursor }, context) {
       const page = { limit, cursor };
-      const found = await alerts.listNotifications(projectOf(context), alertId, page);
-      const { items, nextCursor } = found;
-      return {
-        ...{ success: true, data: items.map(toNotificationMessage) },
-        ...(nextCursor !== undefined && { nextCursor }),
-      };
+      const project = projectOf(context);
+      return toNotificationsMessage(await alerts.listNotifications(project, alertId, page));
     },
   };
 }

@@ -28,9 +28,15 @@ export function openAiErrorAnswer(error: ServiceError): ErrorAnswer {
 
 /** Returns the JSON form of an error of this service. */
 export function openAiErrorBody(error: ServiceError): object {
-  const type = outcomes[error.reason].status < 500 ? "invalid_request_error" : "server_error";
+  const type = typeOf(error);
   const message = publicMessageOf(error);
   // In a stream, clients recognize an error only if it has a message.
   const text = message === "" ? error.reason : message;
   return { error: { message: text, type, param: null, code: error.reason } };
+}
+
+/** Returns the type that clients tell kinds of errors by; a spent budget is a spent quota there. */
+function typeOf({ reason }: ServiceError): string {
+  if (reason === "BUDGET_EXHAUSTED") return "insufficient_quota";
+  return outcomes[reason].status < 500 ? "invalid_request_error" : "server_error";
 }

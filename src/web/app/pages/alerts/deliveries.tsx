@@ -1,8 +1,10 @@
-// Deliveries: the notifications of an alert with each attempt.
+// Deliveries: the notifications of an alert, or of a budget, with each attempt.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { useCallback, useMemo } from "react";
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
+import { type ReactNode, useCallback, useMemo } from "react";
 import { AlertService, type Notification } from "../../../../../gen/waggle/v1/alert_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
@@ -24,7 +26,7 @@ const columns: readonly Column<Notification>[] = [
     id: "type",
     header: "About",
     width: 140,
-    cell: ({ type }) => <Badge>{type.replace("alert.", "")}</Badge>,
+    cell: ({ type }) => <Badge>{type.replace(/^\w+\./, "")}</Badge>,
   },
   {
     id: "channel",
@@ -74,6 +76,22 @@ export function Deliveries({ alertId }: { readonly alertId: string }) {
     { alertId, limit: 100 },
     { cursorOf: (page) => page.nextCursor, refreshMs: 10_000 },
   );
+  return (
+    <DeliveryTable pages={pages}>
+      Press Test above to see whether the target accepts notifications.
+    </DeliveryTable>
+  );
+}
+
+type NotificationPage = { readonly data: Notification[] };
+
+type DeliveryTableProps = {
+  readonly pages: UseInfiniteQueryResult<InfiniteData<NotificationPage>, ApiError>;
+  /** What to do while nothing was sent. */
+  readonly children: ReactNode;
+};
+
+export function DeliveryTable({ pages, children }: DeliveryTableProps) {
   const { fetchNextPage } = pages;
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
@@ -89,11 +107,7 @@ export function Deliveries({ alertId }: { readonly alertId: string }) {
         toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
         onMore={pages.hasNextPage ? readMore : undefined}
         isLoadingMore={pages.isFetchingNextPage}
-        empty={
-          <EmptyState title="Nothing was sent yet">
-            Press Test above to see whether the target accepts notifications.
-          </EmptyState>
-        }
+        empty={<EmptyState title="Nothing was sent yet">{children}</EmptyState>}
       />
     </div>
   );

@@ -78,7 +78,7 @@ export function fromAlert(alert: Alert): Draft {
   };
 }
 
-function targetOf(target: NotificationTarget | undefined): TargetDraft {
+export function targetOf(target: NotificationTarget | undefined): TargetDraft {
   const emails = target?.metadata?.["emails"];
   return {
     channel: (target?.channel as TargetDraft["channel"] | undefined) ?? "WEBHOOK",
@@ -140,7 +140,7 @@ export function toAlertFields(draft: Draft): MessageInitShape<typeof AlertFields
   };
 }
 
-function toTarget({ channel, url, emails }: TargetDraft): {
+export function toTarget({ channel, url, emails }: TargetDraft): {
   readonly channel: string;
   readonly metadata: JsonObject;
 } {

@@ -1,4 +1,4 @@
-// Who hears of an alert: a webhook, Slack, or people by e-mail.
+// Who hears of an alert or a budget: a webhook, Slack, or people by e-mail.
 
 import type { ApiError } from "../../api/errors.ts";
 import { TextField } from "../../design/fields.tsx";
@@ -35,13 +35,7 @@ export function TargetFields({ draft, error, isNew, set }: TargetFieldsProps) {
       )}
       {isTargetChanged ? (
         <>
-          <Segments
-            label="Channel"
-            options={channels}
-            value={target.channel}
-            onChange={(channel) => setTarget({ channel: channel as TargetDraft["channel"] })}
-          />
-          <Address target={target} error={faultOf(error, "notification_details")} set={setTarget} />
+          <TargetChoice target={target} error={error} set={setTarget} />
           <Checkbox
             label="Tell when it is resolved too"
             checked={tellsResolved}
@@ -50,6 +44,27 @@ export function TargetFields({ draft, error, isNew, set }: TargetFieldsProps) {
         </>
       ) : null}
     </fieldset>
+  );
+}
+
+type TargetChoiceProps = {
+  readonly target: TargetDraft;
+  readonly error: ApiError | null;
+  readonly set: (change: Partial<TargetDraft>) => void;
+};
+
+/** Channel and address of one target. */
+export function TargetChoice({ target, error, set }: TargetChoiceProps) {
+  return (
+    <>
+      <Segments
+        label="Channel"
+        options={channels}
+        value={target.channel}
+        onChange={(channel) => set({ channel: channel as TargetDraft["channel"] })}
+      />
+      <Address target={target} error={faultOf(error, "notification_details")} set={set} />
+    </>
   );
 }
 

@@ -32,9 +32,13 @@ export function toQuery(question: Question): MessageInitShape<typeof ChartQueryS
   };
 }
 
+function choosesType({ field, operator }: FilterRow): boolean {
+  return field === "event_type" && (operator === "is" || operator === "is not");
+}
+
 /** Returns the filters with one on the type of events, which every question needs. */
 export function withEventType(filters: readonly FilterRow[]): readonly FilterRow[] {
-  if (filters.some(({ field }) => field === "event_type")) return filters;
+  if (filters.some(choosesType)) return filters;
   return [...filters, { field: "event_type", operator: "is not", value: "session" }];
 }
 

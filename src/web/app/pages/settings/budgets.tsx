@@ -2,15 +2,23 @@
 
 import { Pencil, Plus, Trash2, Wallet } from "lucide-react";
 import { useState } from "react";
-import { type Budget, BudgetService } from "../../../../../gen/waggle/v1/budget_pb.js";
+import {
+  type Budget,
+  type BudgetResponse,
+  BudgetService,
+} from "../../../../../gen/waggle/v1/budget_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { formatCost, formatExactCount, formatTime } from "../../design/format.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
-import { Switch } from "../../design/input.tsx";
+import { Checkbox, Switch } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
+import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
+import { SecretDialog } from "../alerts/secret-dialog.tsx";
+import { TargetChoice } from "../alerts/target-fields.tsx";
+import { BudgetNotifications } from "./budget-notifications.tsx";
 import { toMs } from "./scope.ts";
 
 const { method } = BudgetService;
@@ -121,6 +129,7 @@ function BudgetLine({ projectId, budget, onEdit, onRemove }: BudgetLineProps) {
         {unpricedCalls === 0 ? "" : `, ${formatExactCount(unpricedCalls)} without a known price`}
         {renewMs === undefined ? "" : `; renews ${formatTime(renewMs)}`}
       </p>
+      <BudgetNotifications projectId={projectId} budget={budget} title={title} />
       {update.error ? <ErrorState error={update.error} isInline /> : null}
     </li>
   );
@@ -136,16 +145,26 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
   const [amount, setAmount] = useState(String(before?.amount ?? ""));
   const [period, setPeriod] = useState(before?.period ?? "MONTH");
   const [keyId, setKeyId] = useState("");
-  const options = { changes: [method.listBudgets], onDone: onClose };
+  const [target, setTarget] = useState<TargetDraft>();
+  const [secret, setSecret] = useState<string>();
+  const options = {
+    changes: [method.listBudgets],
+    onDone: ({ signingSecret }: BudgetResponse) =>
+      signingSecret === undefined ? onClose() : setSecret(signingSecret),
+  };
   const create = useRpcMutation(method.createBudget, options);
   const update = useRpcMutation(method.updateBudget, options);
   const { error, isPending } = before ? update : create;
   const submit = () => {
-    const fields = { amount: Number(amount) };
+    const fields = {
+      amount: Number(amount),
+      ...(target && { notificationDetails: { critical: toTarget(target) } }),
+    };
     const key = keyId.trim() === "" ? {} : { keyId: keyId.trim() };
     if (before) update.mutate({ projectId, budgetId: before.id, budget: fields });
     else create.mutate({ projectId, budget: { ...fields, period, ...key } });
   };
+  if (secret !== undefined) return <SecretDialog secret={secret} onClose={onClose} />;
   return (
     <Dialog
       isOpen
@@ -174,6 +193,22 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
         onChange={setAmount}
       />
       {before ? null : <NewBudgetFields {...{ period, setPeriod, keyId, setKeyId }} />}
+      <Checkbox
+        label={
+          before?.notificationDetails ? "Send elsewhere than so far" : "Tell of 80 % and 100 %"
+        }
+        checked={target !== undefined}
+        onChange={(isOn) =>
+          setTarget(isOn ? targetOf(before?.notificationDetails?.critical) : undefined)
+        }
+      />
+      {target ? (
+        <TargetChoice
+          target={target}
+          error={error}
+          set={(change) => setTarget({ ...target, ...change })}
+        />
+      ) : null}
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
