@@ -6,6 +6,7 @@ import { createUuid } from "../../src/base/ids.ts";
 import { describe, expect, test, vi } from "vitest";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
+import { printFinding } from "../support/findings.ts";
 import {
   findPostmaster,
   givenADataFolder,
@@ -184,7 +185,7 @@ describe("kill -9 during writes", () => {
 
       expect(counts.acknowledged).toBeGreaterThanOrEqual(rounds * 2);
       // A longer run is a proof, whose size counts.
-      if (process.env["KILL_ROUNDS"]) console.log({ rounds, ...counts });
+      if (process.env["KILL_ROUNDS"]) printFinding({ rounds, ...counts });
     },
   );
 });

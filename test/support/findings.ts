@@ -1,0 +1,15 @@
+// Results that tests print for the report of `npm run proof`, one JSON line each.
+
+const mark = "finding: ";
+
+export type Finding = Readonly<Record<string, string | number>>;
+
+export function printFinding(finding: Finding): void {
+  process.stdout.write(`${mark}${JSON.stringify(finding)}\n`);
+}
+
+/** Returns the findings in the output of a run. */
+export function readFindings(output: string): readonly Finding[] {
+  const lines = output.split("\n").filter((line) => line.startsWith(mark));
+  return lines.map((line) => JSON.parse(line.slice(mark.length)) as Finding);
+}
