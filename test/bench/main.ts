@@ -4,6 +4,7 @@
 import { parseArgs } from "node:util";
 import { benchAccess } from "./access.ts";
 import { benchBlocking } from "./blocking.ts";
+import { benchCapacity } from "./capacity.ts";
 import { benchCharts } from "./charts.ts";
 import { benchCompare, compareLoads } from "./compare.ts";
 import { benchEvaluate, evaluateParts } from "./evaluate.ts";
@@ -19,6 +20,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- small [--rounds N] [--events N] [--node FLAG]…
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
        npm run bench -- charts [--runs N] [--events N] [--node FLAG]…
+       npm run bench -- capacity [--rounds N] [--events N]
        npm run bench -- runs [--runs N] [--events DATAPOINTS] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--seconds N] [--only PART]
@@ -73,6 +75,12 @@ switch (positionals[0]) {
       runs: 3 * Number(values.runs),
       events: Number(values.events ?? 1_000_000),
       nodeFlags: values.node,
+    });
+    break;
+  case "capacity":
+    await benchCapacity({
+      rounds: Number(values.rounds),
+      events: Number(values.events ?? 40_000),
     });
     break;
   case "runs":

@@ -56,7 +56,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: "gateway",
-    claim: "time that a recorded call adds to a model, beside Portkey, which records nothing",
+    claim: "time that a recorded call adds to a model's, beside Portkey, which records nothing",
     run: { bench: ["gateway", "--rounds", "3", "--only", "turns"] },
   },
   {
@@ -70,8 +70,8 @@ export const checks: readonly Check[] = [
 export const unproven: readonly string[] = [
   "Behaviour with more than one machine: all processes share one here.",
   "Loss of power: kill -9 leaves the operating system's cache; Postgres' own fsync is trusted.",
-  "The container image and the Helm chart in a cluster: neither a container runtime nor Kubernetes " +
-    "was there.",
+  "The container image and the Helm chart in a cluster: there was no container runtime and no " +
+    "Kubernetes.",
   "Real model providers, mail servers, Slack and single sign-on services: stand-ins on loopback " +
     "answered.",
   "Capacity beyond one machine: docs/capacity.md computes it and says from what.",
