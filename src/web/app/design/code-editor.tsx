@@ -6,7 +6,7 @@ import "./code-editor.css";
 
 export type CodeLanguage = "json" | "python" | "prompt" | "text";
 
-/** A fault at a place of the text, shown in its line. */
+/** A fault at a place of the text, marked in its line and told below. */
 export type CodeFault = {
   /** From 1. */
   readonly line: number;
@@ -33,8 +33,21 @@ const Editor = lazy(async () => ({ default: (await import("./code-mirror.tsx")).
 
 export function CodeEditor(props: CodeEditorProps) {
   return (
-    <Suspense fallback={<pre className="code-waiting">{props.value}</pre>}>
-      <Editor {...props} />
-    </Suspense>
+    <div className="code">
+      <Suspense fallback={<pre className="code-waiting">{props.value}</pre>}>
+        <Editor {...props} />
+      </Suspense>
+      <div className="code-faults" role="alert">
+        {props.faults?.map(({ line, column, message }) => (
+          <p key={`${line} ${column ?? 0} ${message}`}>
+            <b>
+              Line {line}
+              {column === undefined ? "" : `, column ${column}`}:
+            </b>{" "}
+            {message}
+          </p>
+        ))}
+      </div>
+    </div>
   );
 }

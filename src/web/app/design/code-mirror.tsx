@@ -96,6 +96,7 @@ function createState(newest: { readonly current: CodeEditorProps }): EditorState
       highlightSelectionMatches(),
       search({ top: true }),
       EditorView.lineWrapping,
+      replaceSelection,
       modes.language.of(languages[language]()),
       modes.access.of(accessOf({ label, isReadOnly, linesMax })),
       tokenTheme,
@@ -105,6 +106,24 @@ function createState(newest: { readonly current: CodeEditorProps }): EditorState
     ],
   });
 }
+
+/**
+ * Replaces a selection by typed text without the browser, which keeps the colour of replaced text
+ * by an inline style; the policy would refuse and report it.
+ */
+const replaceSelection = EditorView.domEventHandlers({
+  beforeinput: ({ inputType, data }, view) => {
+    const { state } = view;
+    const { from, to, empty } = state.selection.main;
+    if (inputType !== "insertText" || data === null || empty) return false;
+    const insert = () =>
+      state.update(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    const handlers = state.facet(EditorView.inputHandler);
+    const isDone = handlers.some((handle) => handle(view, from, to, data, insert));
+    if (!isDone) view.dispatch(insert());
+    return true;
+  },
+});
 
 type Access = {
   readonly label: string;

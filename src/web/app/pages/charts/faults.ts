@@ -1,5 +1,5 @@
-// Faults of a question beside the field that they are about: the service names the field at the
-// start of its message.
+// Faults of a form beside the field that they are about: the service names the field at the start
+// of its message. A trial of a metric names it within the metric.
 
 import type { ApiError } from "../../api/errors.ts";
 
@@ -8,7 +8,7 @@ export function faultOf(error: ApiError | null, field: string): string | undefin
   if (!error) return undefined;
   const at = error.message.indexOf(": ");
   if (at < 0) return undefined;
-  const named = error.message.slice(0, at);
+  const named = error.message.slice(0, at).replace(/^metric\./, "");
   const isIt = named === field || named.startsWith(`${field}.`) || named.startsWith(`${field}[`);
   return isIt ? error.message.slice(at + 2) : undefined;
 }

@@ -1,6 +1,8 @@
 // An evaluator as its form holds it, and as the API takes it.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../../../../gen/google/rpc/error_details_pb.js";
 import type { CreateMetricRequestSchema, Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import type { RunnableMetricSchema } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import type { ApiError } from "../../api/errors.ts";
@@ -187,16 +189,31 @@ export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetric
   };
 }
 
-/** Returns the place of a fault of the code that the service names: line, and column if known. */
+/**
+ * Returns the place of a fault of the code that the service names: line, and column if known; of
+ * code that failed, the line at which it did.
+ */
 export function faultsOf(error: ApiError | null): readonly CodeFault[] {
-  const found = /line (\d+)(?:, column (\d+))?:? ?(.*)/s.exec(error?.message ?? "");
+  if (!error) return [];
+  if (error.errorCode === "EVALUATOR_FAILED") {
+    const frames = failureOf(error)["traceback"]?.matchAll(/File "<evaluator>", line (\d+)/g);
+    const line = [...(frames ?? [])].at(-1)?.[1];
+    return line === undefined ? [] : [{ line: Number(line), message: error.message }];
+  }
+  const found = /line (\d+)(?:, column (\d+))?:? ?(.*)/s.exec(error.message);
   if (!found) return [];
   const [, line, column, message = ""] = found;
   return [
     {
       line: Number(line),
       ...(column !== undefined && { column: Number(column) }),
-      message: message || (error?.message ?? ""),
+      message: message || error.message,
     },
   ];
+}
+
+/** Returns the facts about a failure of an evaluator: its traceback, its printed text. */
+export function failureOf({ cause }: ApiError): Readonly<Record<string, string>> {
+  const [info] = cause instanceof ConnectError ? cause.findDetails(ErrorInfoSchema) : [];
+  return info?.metadata ?? {};
 }

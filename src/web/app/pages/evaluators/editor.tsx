@@ -18,6 +18,7 @@ import { useDraft } from "../../shell/drafts.ts";
 import { type Draft, faultsOf, toMetric } from "./draft.ts";
 import { DefinitionFields } from "./definition-fields.tsx";
 import { Trial } from "./trial.tsx";
+import { useTrial } from "./use-trial.ts";
 
 export type EditorProps = { readonly metric?: Metric; readonly first: Draft };
 
@@ -33,12 +34,22 @@ export function Editor({ metric, first }: EditorProps) {
   const key = metric && `evaluator ${metric.id} ${metric.version}`;
   const { draft, setDraft, forget } = useDraft(key, first);
   const save = useSave({ metric, draft, onSaved: forget });
-  const { error } = save;
+  const trial = useTrial(draft);
+  const [latest, setLatest] = useState<"save" | "trial">("save");
+  // Faults stand at their places in the editor, those of the latest attempt alone.
+  const error = latest === "save" ? save.error : trial.error;
+  const faults = faultsOf(error);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const isChanged = metric === undefined || JSON.stringify(draft) !== JSON.stringify(first);
   const canSave = isChanged && draft.name.trim() !== "" && draft.criteria.trim() !== "";
   const submit = (): void => {
-    if (canSave) save.run();
+    if (!canSave) return;
+    setLatest("save");
+    save.run();
+  };
+  const start = (eventIds: readonly string[]): Promise<void> => {
+    setLatest("trial");
+    return trial.start(eventIds);
   };
   useCommands([{ id: "evaluator.save", title: "Save the evaluator", keys: "mod+s", run: submit }]);
   const isHuman = draft.type === "HUMAN";
@@ -52,12 +63,14 @@ export function Editor({ metric, first }: EditorProps) {
             label={draft.type === "PYTHON" ? "Code" : "Prompt"}
             language={draft.type === "PYTHON" ? "python" : "prompt"}
             value={draft.criteria}
-            faults={faultsOf(error)}
+            faults={faults}
             onChange={(criteria) => set({ criteria })}
             onSubmit={submit}
           />
         </section>
-        {error ? <ErrorState error={error} isInline /> : null}
+        {save.error && faultsOf(save.error).length === 0 ? (
+          <ErrorState error={save.error} isInline />
+        ) : null}
         <footer className="evaluator-acts">
           <Button
             variant="primary"
@@ -73,7 +86,7 @@ export function Editor({ metric, first }: EditorProps) {
           {metric ? <DeleteButton metric={metric} /> : null}
         </footer>
       </div>
-      {isHuman ? null : <Trial draft={draft} />}
+      {isHuman ? null : <Trial draft={draft} trial={{ ...trial, start }} />}
     </div>
   );
 }

@@ -1,7 +1,9 @@
 // One evaluator: its definition with a trial beside it, versions, backfills, how far it agrees with
 // people, and why an event was scored or not.
 
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -67,7 +69,11 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
       value: "edit",
       label: "Definition",
       content: (
-        <Editor key={`${metric.id} ${metric.version}`} metric={metric} first={fromMetric(metric)} />
+        <Editor
+          key={`${metric.id} ${metric.version} ${metric.enabledInProd}`}
+          metric={metric}
+          first={fromMetric(metric)}
+        />
       ),
     },
     { value: "versions", label: "Versions", content: <Versions metric={metric} /> },
@@ -105,19 +111,25 @@ function Health({ metric }: { readonly metric: Metric }) {
     { id: metric.id },
     { refreshMs: 5_000 },
   );
+  const client = useQueryClient();
+  const isEnabled = data?.data?.enabled ?? metric.enabledInProd;
+  useEffect(() => {
+    // It was disabled after its failures, or by another person.
+    if (isEnabled === metric.enabledInProd) return;
+    const { parent, name } = MetricService.method.getMetric;
+    void client.invalidateQueries({ queryKey: [parent.typeName, name] });
+  }, [client, isEnabled, metric.enabledInProd]);
   if (error) return <ErrorState error={error} isInline />;
   const status = data?.data;
   if (!status) return <span>Loading health…</span>;
   const { disabledReason, enabled, lastFailure } = status;
   return (
     <>
-      <Status tone={disabledReason === undefined ? (enabled ? "good" : "neutral") : "bad"}>
-        {disabledReason === undefined
-          ? enabled
-            ? "runs on events as they come"
-            : "does not run by itself"
-          : `disabled: ${disabledReason}`}
-      </Status>
+      <span className="evaluator-health">
+        <Status tone={disabledReason === undefined ? (enabled ? "good" : "neutral") : "bad"}>
+          {disabledReason ?? (enabled ? "runs on events as they come" : "does not run by itself")}
+        </Status>
+      </span>
       <KeyValue
         isRow
         items={[
@@ -137,7 +149,7 @@ function Health({ metric }: { readonly metric: Metric }) {
             : []),
         ]}
       />
-      {lastFailure === undefined ? null : (
+      {lastFailure === undefined || disabledReason !== undefined ? null : (
         <p className="evaluator-failure truncate" title={lastFailure}>
           Last failure: {lastFailure}
         </p>

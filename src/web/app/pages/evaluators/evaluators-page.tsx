@@ -101,7 +101,7 @@ function Health({ metric }: { readonly metric: Metric }) {
     return (
       <Status tone="bad">
         <span className="truncate" title={status.disabledReason}>
-          disabled: {status.disabledReason}
+          {status.disabledReason}
         </span>
       </Status>
     );

@@ -4,12 +4,11 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
-import { ErrorInfoSchema } from "../../../../../gen/google/rpc/error_details_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Cost, Duration } from "../../design/values.tsx";
-import type { Run } from "./trial.tsx";
+import { failureOf } from "./draft.ts";
+import type { Run } from "./use-trial.ts";
 
 /** Returns a score as people read it. */
 export function formatScore(value: Value | undefined): string {
@@ -54,9 +53,7 @@ export function TrialResult({ run }: { readonly run: Run }) {
 }
 
 function TrialFailure({ error }: { readonly error: ApiError }) {
-  const cause = error.cause instanceof ConnectError ? error.cause : undefined;
-  const [info] = cause?.findDetails(ErrorInfoSchema) ?? [];
-  const { traceback, output } = info?.metadata ?? {};
+  const { traceback, output } = failureOf(error);
   return (
     <div className="trial-result" role="alert">
       <Status tone="bad">{error.message}</Status>

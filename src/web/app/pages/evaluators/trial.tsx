@@ -1,38 +1,27 @@
-// Trial: runs the definition as it is now on recent events that match, one by one; nothing is
-// stored.
+// Trial: the recent events that match, to choose from, and what a run on each of them answered.
 
 import { Play, Square } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
-import {
-  EvaluatorService,
-  type RunMetricResponse,
-} from "../../../../../gen/waggle/v1/evaluator_pb.js";
+import { useMemo, useState } from "react";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
-import { type ApiError, isCancelled, toApiError } from "../../api/errors.ts";
-import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
-import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { toMessage } from "../../design/filters.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
-import { type Draft, toRunnable } from "./draft.ts";
+import type { Draft } from "./draft.ts";
 import { previewOf } from "./event-preview.ts";
 import { TrialResult } from "./trial-result.tsx";
+import type { Run, TrialRuns } from "./use-trial.ts";
 
 const eventsShown = 12;
 const chosenAtFirst = 3;
 
-export type Run = {
-  readonly answer?: RunMetricResponse;
-  readonly error?: ApiError;
-  readonly isRunning?: boolean;
-};
+export type TrialProps = { readonly draft: Draft; readonly trial: TrialRuns };
 
-export function Trial({ draft }: { readonly draft: Draft }) {
+export function Trial({ draft, trial }: TrialProps) {
   const { data, error, refetch } = useRpc(ExportService.method.searchEvents, {
     filters: draft.filters.map(toMessage),
     projections: ["event_name", "event_type", "inputs", "outputs", "start_time", "error"],
@@ -42,7 +31,6 @@ export function Trial({ draft }: { readonly draft: Draft }) {
   const [picked, setPicked] = useState<ReadonlySet<string>>();
   const chosen =
     picked ?? new Set(events.slice(0, chosenAtFirst).map(({ eventId }) => eventId ?? ""));
-  const trial = useTrial(draft);
   const start = () =>
     void trial.start(events.flatMap(({ eventId = "" }) => (chosen.has(eventId) ? [eventId] : [])));
   useCommands([{ id: "evaluator.try", title: "Try on the chosen events", keys: "t", run: start }]);
@@ -90,37 +78,6 @@ export function Trial({ draft }: { readonly draft: Draft }) {
       </ul>
     </section>
   );
-}
-
-/** Runs a definition on events one after another, and keeps what each run answered. */
-function useTrial(draft: Draft) {
-  const projectId = useCurrentProjectId();
-  const [runs, setRuns] = useState<ReadonlyMap<string, Run>>(new Map());
-  const [isRunning, setRunning] = useState(false);
-  const aborter = useRef<AbortController>(undefined);
-  useEffect(() => () => aborter.current?.abort(), []);
-  const put = (id: string, run: Run) => setRuns((before) => new Map(before).set(id, run));
-  const start = async (ids: readonly string[]): Promise<void> => {
-    aborter.current?.abort();
-    const controller = new AbortController();
-    aborter.current = controller;
-    setRuns(new Map());
-    setRunning(true);
-    for (const eventId of ids) {
-      if (controller.signal.aborted) break;
-      put(eventId, { isRunning: true });
-      const input = { metric: toRunnable(draft), eventId };
-      const options = { projectId, signal: controller.signal };
-      try {
-        put(eventId, { answer: await callRpc(EvaluatorService.method.runMetric, input, options) });
-      } catch (thrown) {
-        const error = toApiError(thrown);
-        put(eventId, isCancelled(error) ? {} : { error });
-      }
-    }
-    if (aborter.current === controller) setRunning(false);
-  };
-  return { runs, isRunning, start, stop: () => aborter.current?.abort() };
 }
 
 type TrialEventProps = {

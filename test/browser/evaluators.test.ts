@@ -1,0 +1,166 @@
+// Evaluators in a real browser, on a real Temporal: faults of a trial in the editor, health, why
+// one was disabled, and a backfill that is paused, resumed and cancelled.
+
+import { beforeAll, describe, expect, test } from "vitest";
+import { patience } from "../support/patience.ts";
+import { givenApp } from "./support/given-app.ts";
+import { givenWorker } from "./support/given-worker.ts";
+
+const flags = () => ({ "evaluator-failures": "3" });
+const app = givenApp({ flags });
+givenWorker(app, flags);
+
+const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`;
+
+/** What a workflow does waits for a schedule, on a busy machine. */
+const workflowMs = 180_000;
+
+/** The first run on a machine makes what later ones start from. */
+const runMs = 90_000;
+
+const looks = [
+  { theme: "light", size: "wide" },
+  { theme: "dark", size: "narrow" },
+] as const;
+
+/** Sends calls of one name, which evaluators of the same name run on. */
+async function giveCalls(name: string, count: number): Promise<void> {
+  const events = Array.from({ length: count }, (_, index) => ({
+    ...{ event_type: "model", event_name: name, source: "production" },
+    ...{ inputs: { question: `Order ${index}?` }, outputs: { content: "On its way." } },
+    ...{ start_time: Date.now() - 60_000 + index, duration: 1_000 },
+  }));
+  await app.call("POST", "/events/batch", { events });
+}
+
+async function giveEvaluator(name: string, criteria: string, more: object = {}): Promise<string> {
+  const made = await app.call("POST", "/v1/metrics", {
+    ...{ name, type: "PYTHON", return_type: "boolean", criteria, sampling_percentage: 100 },
+    filters: { filterArray: [{ field: "event_name", operator: "is", value: name }] },
+    ...more,
+  });
+  return (made as { metric_id: string }).metric_id;
+}
+
+describe("a trial shows faults", () => {
+  beforeAll(() => giveCalls("tried", 1));
+
+  const failing = "def evaluate(event):\n    return event['outputs']['absent']\n";
+  let id: string;
+  beforeAll(async () => {
+    id = await giveEvaluator("tried", failing);
+  });
+
+  const options = { timeout: 4 * runMs };
+  test.each(looks)("of code at its lines, $theme and $size", options, async (look) => {
+    const { page, faults, findings, picture } = await app.open(path(`evaluators/${id}`), look);
+    const code = page.locator(".cm-content");
+    const form = page.getByRole("region", { name: "Definition", exact: true });
+    const alert = form.getByRole("alert");
+    const run = page.getByRole("button", { name: "Run on 1", exact: true });
+    const marks = form.locator(".cm-lintRange-error");
+    await code.waitFor();
+
+    await run.click();
+    await alert.getByText(/EXCEPTION: KeyError: 'absent'$/).waitFor({ timeout: runMs });
+    await alert.getByText("Line 2:", { exact: true }).waitFor();
+    expect(await marks.innerText()).toContain("return event['outputs']['absent']");
+    await picture("evaluator-trial-fault");
+    expect(await findings()).toEqual([]);
+
+    await code.press("Control+End");
+    await page.keyboard.type("result = = True");
+    await run.click();
+    await alert.getByText(/^Line 3, column \d+:$/).waitFor({ timeout: runMs });
+
+    await code.press("ControlOrMeta+a");
+    await page.keyboard.type("result = True");
+    await run.click();
+    const trial = page.getByRole("region", { name: "Try it" });
+    await trial.getByText("true", { exact: true }).waitFor({ timeout: runMs });
+    await alert.getByText("Line", { exact: false }).waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
+  test("of fields beside them", async () => {
+    const { page, faults } = await app.open(path("evaluators/new"));
+    await page.getByText("Judge", { exact: true }).click();
+    await page.getByLabel("Provider").fill("openai");
+
+    await page.getByRole("button", { name: "Run on 1", exact: true }).click();
+
+    const model = page.getByLabel("Model", { exact: true });
+    await expect.poll(() => model.getAttribute("aria-invalid"), patience).toBe("true");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the health of an evaluator", () => {
+  test("tells its runs, and why it was disabled", { timeout: 2 * workflowMs }, async () => {
+    const on = { enabled_in_prod: true };
+    await giveEvaluator("well", "def evaluate(event):\n    return True\n", on);
+    const id = await giveEvaluator("ill", "def evaluate(event):\n    return 1 / 0\n", on);
+    const first = await app.open(path(`evaluators/${id}`));
+    await first.page.getByText("runs on events as they come", { exact: true }).waitFor();
+
+    await giveCalls("well", 2);
+    await giveCalls("ill", 3);
+
+    const reason = /^disabled after 3 failures in a row: EXCEPTION: ZeroDivisionError/;
+    await first.page.getByText(reason).waitFor({ timeout: workflowMs });
+    // The form, which was read before, follows.
+    const isOn = first.page.getByRole("switch", { name: "Run on events as they come" });
+    await expect.poll(() => isOn.isChecked(), patience).toBe(false);
+    const scored = first.page.getByRole("row").filter({ hasText: "well" });
+    await first.page.getByRole("link", { name: "Evaluators", exact: true }).first().click();
+    await scored.getByText("2 scored", { exact: true }).waitFor({ timeout: workflowMs });
+    for (const look of looks) {
+      const { page, faults, findings, picture } = await app.open(path(`evaluators/${id}`), look);
+      await page.getByText(reason).waitFor();
+      await page.getByText("3 of 3", { exact: true }).waitFor();
+      await picture("evaluator-disabled");
+      expect(await findings()).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+      await page.goto(app.service.url + path("evaluators"));
+      const row = page.getByRole("row").filter({ hasText: "ill" });
+      await row.getByText(/^disabled after 3 failures in a row/).waitFor();
+      await picture("evaluators-health");
+      expect(await findings()).toEqual([]);
+      expect(faults).toEqual([]);
+    }
+    expect(first.faults).toEqual([]);
+  });
+});
+
+describe("a backfill", () => {
+  test("is paused, resumed and cancelled", { timeout: workflowMs }, async () => {
+    const events = 400;
+    // All of it takes minutes, so that it is under way at each click.
+    const slow = "import time\ndef evaluate(event):\n    time.sleep(0.5)\n    return True\n";
+    const id = await giveEvaluator("slow", slow);
+    await giveCalls("slow", events);
+    const { page, faults, findings, picture } = await app.open(
+      path(`evaluators/${id}?tab=backfills`),
+    );
+    const row = page.getByRole("list", { name: "Backfills" }).getByRole("listitem");
+
+    await page.getByRole("button", { name: "Start backfill" }).click();
+    await row.getByText(/^[1-9]\d* scored, 0 failed, 0 skipped$/).waitFor({ timeout: workflowMs });
+    await row.getByRole("button", { name: "Pause", exact: true }).click();
+    await row.getByText("paused", { exact: true }).waitFor({ timeout: workflowMs });
+    await picture("backfill-paused");
+    expect(await findings()).toEqual([]);
+    await row.getByRole("button", { name: "Resume", exact: true }).click();
+    await row.getByText("running", { exact: true }).waitFor({ timeout: workflowMs });
+    await row.getByRole("button", { name: "Cancel", exact: true }).click();
+    await row.getByText("cancelled", { exact: true }).waitFor({ timeout: workflowMs });
+
+    expect(await row.getByRole("button", { name: /^(Pause|Resume|Cancel)$/ }).count()).toBe(0);
+    const read = (await app.call("GET", `/v1/metrics/${id}/backfills`)) as {
+      data: readonly { state: string; progress: { done: number } }[];
+    };
+    expect(read.data).toMatchObject([{ state: "cancelled" }]);
+    expect(read.data[0]?.progress.done).toBeLessThan(events);
+    expect(faults).toEqual([]);
+  });
+});
