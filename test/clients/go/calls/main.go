@@ -1,5 +1,5 @@
-// Calls the service with the code that connect-go generated, over each of its protocols, and
-// reports what it saw. Run by test/clients/go-connect.test.ts: client URL KEY
+// Calls the service through the client of clients/go, over each protocol of connect-go, and reports
+// what it saw. Run by test/clients/go-client.test.ts: calls URL KEY
 package main
 
 import (
@@ -11,18 +11,18 @@ import (
 	"os"
 
 	"connectrpc.com/connect"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	client "waggle.test/client"
 	waggle "waggle.test/client/gen/waggle/v1"
 	"waggle.test/client/gen/waggle/v1/wagglev1connect"
 )
 
 type refusal struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Reasons []string `json:"reasons"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
 }
 
 type report struct {
@@ -67,38 +67,13 @@ func httpClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{Protocols: protocols}}
 }
 
-func withKey(key string) connect.Interceptor {
-	return keyInterceptor{key}
-}
-
-type keyInterceptor struct{ key string }
-
-func (i keyInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		request.Header().Set("Authorization", "Bearer "+i.key)
-		return next(ctx, request)
-	}
-}
-
-func (i keyInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		conn := next(ctx, spec)
-		conn.RequestHeader().Set("Authorization", "Bearer "+i.key)
-		return conn
-	}
-}
-
-func (i keyInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
-}
-
 func call(url, key, source string, options []connect.ClientOption) (got report, err error) {
 	ctx := context.Background()
-	client := httpClient()
-	keyed := append([]connect.ClientOption{connect.WithInterceptors(withKey(key))}, options...)
-	sessions := wagglev1connect.NewSessionServiceClient(client, url, keyed...)
-	events := wagglev1connect.NewEventServiceClient(client, url, keyed...)
-	exports := wagglev1connect.NewExportServiceClient(client, url, keyed...)
+	over := httpClient()
+	keyed := append([]connect.ClientOption{client.Options(client.Config{Key: key})}, options...)
+	sessions := wagglev1connect.NewSessionServiceClient(over, url, keyed...)
+	events := wagglev1connect.NewEventServiceClient(over, url, keyed...)
+	exports := wagglev1connect.NewExportServiceClient(over, url, keyed...)
 
 	session, err := sessions.StartSession(ctx, connect.NewRequest(&waggle.StartSessionRequest{
 		Session: &waggle.SessionStart{SessionName: proto.String("go"), Source: &source},
@@ -114,9 +89,7 @@ func call(url, key, source string, options []connect.ClientOption) (got report, 
 	}
 	got.Created = toJSON(created.Msg)
 
-	filters := []*waggle.Filter{{
-		Field: "session_id", Operator: "is", Value: structpb.NewStringValue(session.Msg.SessionId),
-	}}
+	filters := []*waggle.Filter{client.Where("session_id", "is", session.Msg.SessionId)}
 	page, err := exports.ExportEvents(ctx, connect.NewRequest(&waggle.ExportEventsRequest{
 		Filters:     filters,
 		Projections: []string{"event_name", "inputs", "start_time", "duration"},
@@ -149,7 +122,7 @@ func call(url, key, source string, options []connect.ClientOption) (got report, 
 	absent := &waggle.GetEventRequest{EventId: "absent"}
 	_, err = events.GetEvent(ctx, connect.NewRequest(absent))
 	got.Absent = refusalOf(err)
-	_, err = wagglev1connect.NewEventServiceClient(client, url, options...).GetEvent(ctx, connect.NewRequest(absent))
+	_, err = wagglev1connect.NewEventServiceClient(over, url, options...).GetEvent(ctx, connect.NewRequest(absent))
 	got.NoKey = refusalOf(err)
 	return got, nil
 }
@@ -176,17 +149,7 @@ func refusalOf(err error) refusal {
 	if !errors.As(err, &failure) {
 		return refusal{Code: "ok"}
 	}
-	got := refusal{Code: failure.Code().String(), Message: failure.Message(), Reasons: []string{}}
-	for _, detail := range failure.Details() {
-		value, err := detail.Value()
-		if err != nil {
-			continue
-		}
-		if info, ok := value.(*errdetails.ErrorInfo); ok {
-			got.Reasons = append(got.Reasons, info.Reason)
-		}
-	}
-	return got
+	return refusal{failure.Code().String(), failure.Message(), client.ReasonOf(err)}
 }
 
 func toJSON(message proto.Message) json.RawMessage {

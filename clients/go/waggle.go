@@ -1,0 +1,209 @@
+// Package waggle connects to Waggle: key, deadlines, and retries of what may be repeated. Messages
+// and services are in gen, generated from the contract; this file is written by hand.
+package waggle
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"iter"
+	"strconv"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
+	wagglev1 "waggle.test/client/gen/waggle/v1"
+)
+
+//go:generate go build -o bin/ tool
+//go:generate buf generate ../.. --template buf.gen.yaml --path ../../proto/waggle/v1 --path ../../proto/third_party/buf
+
+// Config says how calls are made.
+type Config struct {
+	Key string
+	// Timeout is the longest time of a call with its retries; default one minute. The deadline of a
+	// call's context takes its place. Streams have none by default.
+	Timeout time.Duration
+	// Retries is how often a call is sent again; default 3, negative for never.
+	Retries int
+}
+
+const (
+	keyHeader     = "Idempotency-Key"
+	waitDefault   = time.Second
+	timeoutUsual  = time.Minute
+	retriesUsual  = 3
+	retryAfterKey = "Retry-After"
+)
+
+// Options returns the option for the clients of gen/waggle/v1/wagglev1connect.
+func Options(config Config) connect.ClientOption {
+	if config.Timeout == 0 {
+		config.Timeout = timeoutUsual
+	}
+	if config.Retries == 0 {
+		config.Retries = retriesUsual
+	}
+	return connect.WithInterceptors(calls{config})
+}
+
+type calls struct{ Config }
+
+// WrapUnary sends a call again after a failure that passes. All tries of a write have one
+// Idempotency-Key, so that it takes effect once; without one (the caller sets an empty key), a
+// write is sent once.
+func (c calls) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		header := request.Header()
+		header.Set("Authorization", "Bearer "+c.Key)
+		retries := c.Retries
+		if request.Spec().IdempotencyLevel != connect.IdempotencyNoSideEffects {
+			if len(header.Values(keyHeader)) == 0 {
+				header.Set(keyHeader, rand.Text())
+			} else if header.Get(keyHeader) == "" {
+				header.Del(keyHeader)
+				retries = 0
+			}
+		}
+		if _, has := ctx.Deadline(); !has {
+			limited, cancel := context.WithTimeout(ctx, c.Timeout)
+			defer cancel()
+			ctx = limited
+		}
+		deadline, _ := ctx.Deadline()
+		for {
+			response, err := next(ctx, request)
+			if err == nil || retries <= 0 || ctx.Err() != nil {
+				return response, err
+			}
+			wait, passes := waitOf(err)
+			if !passes || time.Now().Add(wait).After(deadline) {
+				return response, err
+			}
+			retries--
+			select {
+			case <-ctx.Done():
+				return response, err
+			case <-time.After(wait):
+			}
+		}
+	}
+}
+
+// WrapStreamingClient sends a stream once, since its reader has seen a part of it.
+func (c calls) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		conn.RequestHeader().Set("Authorization", "Bearer "+c.Key)
+		return conn
+	}
+}
+
+// WrapStreamingHandler is for servers.
+func (c calls) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// waitOf returns how long to wait before a call is sent again, and whether that can help.
+func waitOf(err error) (time.Duration, bool) {
+	var failure *connect.Error
+	if !errors.As(err, &failure) {
+		return 0, false
+	}
+	reason := ReasonOf(err)
+	// An earlier try still runs; its answer is kept for the next one.
+	if reason == "IDEMPOTENCY_IN_FLIGHT" {
+		return waitDefault, true
+	}
+	code := failure.Code()
+	seconds, fault := strconv.ParseUint(failure.Meta().Get(retryAfterKey), 10, 31)
+	if fault == nil && (code == connect.CodeUnavailable || code == connect.CodeResourceExhausted) {
+		return time.Duration(seconds) * time.Second, true
+	}
+	// Without a reason, the service was not reached.
+	return waitDefault, reason == "" && code == connect.CodeUnavailable
+}
+
+// ReasonOf returns the reason of a refusal, such as NOT_FOUND; empty if the service gave none.
+func ReasonOf(err error) string {
+	for info := range detailsOf[*errdetails.ErrorInfo](err) {
+		return info.GetReason()
+	}
+	return ""
+}
+
+// FieldsOf returns the fields that a refusal names, each with what is wrong.
+func FieldsOf(err error) []*errdetails.BadRequest_FieldViolation {
+	for bad := range detailsOf[*errdetails.BadRequest](err) {
+		return bad.GetFieldViolations()
+	}
+	return nil
+}
+
+func detailsOf[Detail proto.Message](err error) iter.Seq[Detail] {
+	return func(yield func(Detail) bool) {
+		var failure *connect.Error
+		if !errors.As(err, &failure) {
+			return
+		}
+		for _, detail := range failure.Details() {
+			value, _ := detail.Value()
+			if found, is := value.(Detail); is && !yield(found) {
+				return
+			}
+		}
+	}
+}
+
+// Pages follows next_cursor and yields each page of a list, or the error that ends it.
+func Pages[Request, Page any, PagePointer interface {
+	*Page
+	GetNextCursor() string
+}, RequestPointer interface {
+	*Request
+	proto.Message
+}](
+	ctx context.Context,
+	list func(context.Context, *connect.Request[Request]) (*connect.Response[Page], error),
+	request RequestPointer,
+) iter.Seq2[*Page, error] {
+	return func(yield func(*Page, error) bool) {
+		asked := proto.CloneOf(request)
+		message := asked.ProtoReflect()
+		field := message.Descriptor().Fields().ByName("cursor")
+		for {
+			answer, err := list(ctx, connect.NewRequest((*Request)(asked)))
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(answer.Msg, nil) {
+				return
+			}
+			cursor := PagePointer(answer.Msg).GetNextCursor()
+			if cursor == "" {
+				return
+			}
+			message.Set(field, protoreflect.ValueOfString(cursor))
+		}
+	}
+}
+
+// Where returns a filter: a field, an operator and a value. `exists` takes none: write the Filter.
+func Where[Value string | int | float64 | bool](field, operator string, value Value) *wagglev1.Filter {
+	filter := &wagglev1.Filter{Field: field, Operator: operator}
+	switch value := any(value).(type) {
+	case string:
+		filter.Value = structpb.NewStringValue(value)
+	case int:
+		filter.Value = structpb.NewNumberValue(float64(value))
+	case float64:
+		filter.Value = structpb.NewNumberValue(value)
+	case bool:
+		filter.Value = structpb.NewBoolValue(value)
+	}
+	return filter
+}
