@@ -1,5 +1,6 @@
 // The lists of sessions and events in a real browser: reading, narrowing, following, saving.
 
+import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
@@ -16,6 +17,8 @@ const tracesPath = (search = ""): string => `/app/p/${app.service.projectId}/tra
 const total = (page: Page, label: string) =>
   page.getByRole("region", { name: "Overview" }).locator(`dt:text-is("${label}") + dd`);
 
+const histogram = (page: Page) => page.getByRole("img", { name: /Calls and errors over time/ });
+
 describe("the traces", () => {
   test.each([
     { theme: "light", size: "wide" },
@@ -28,7 +31,7 @@ describe("the traces", () => {
     await page.getByRole("row").filter({ hasText: "Where is my order 4711?" }).first().waitFor();
     await page.getByRole("heading", { name: "What went wrong" }).waitFor({ state: "attached" });
 
-    await page.locator(".plot-canvas canvas").waitFor();
+    await page.locator(".histogram rect").first().waitFor();
     await picture("traces");
     expect(await findings()).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
@@ -69,7 +72,7 @@ describe("the traces", () => {
     await overview.getByRole("button", { name: "Try again" }).click();
 
     await overview.getByRole("alert").waitFor({ state: "detached" });
-    await overview.locator(".plot-canvas canvas").waitFor();
+    await overview.locator(".histogram rect").first().waitFor();
     expect(await total(page, "Sessions").textContent()).toBe("260");
     expect(faults).toEqual([]);
   });
@@ -137,10 +140,7 @@ describe("the traces", () => {
     const { page, faults } = await app.open(tracesPath());
     const sessions = async () => Number(await total(page, "Sessions").textContent());
     await expect.poll(sessions, patience).toBe(260);
-    const plot = await page
-      .getByRole("img", { name: /Calls and errors over time/ })
-      .locator(".u-over")
-      .boundingBox();
+    const plot = await histogram(page).boundingBox();
     if (!plot) throw new Error("the histogram has no place on the page");
     const middle = plot.y + plot.height / 2;
 
@@ -157,9 +157,48 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
+  test("zoom into a bucket by a click of a hand that trembles", async () => {
+    const { page, faults } = await app.open(tracesPath());
+    const sessions = async () => Number(await total(page, "Sessions").textContent());
+    await expect.poll(sessions, patience).toBe(260);
+    const plot = await histogram(page).boundingBox();
+    if (!plot) throw new Error("the histogram has no place on the page");
+    const [left, middle] = [plot.x + plot.width * 0.4, plot.y + plot.height / 2];
+
+    await page.mouse.move(left, middle);
+    await page.mouse.down();
+    await page.mouse.move(left + 1, middle + 2);
+    await page.mouse.up();
+
+    await expect.poll(sessions, patience).toBeLessThan(60);
+    const range = /"from":(\d+),"to":(\d+)/.exec(decodeURIComponent(page.url()));
+    expect(Number(range?.[2]) - Number(range?.[1])).toBeLessThan(3_600_000);
+    expect(faults).toEqual([]);
+  });
+
+  test("load at first less than 300 kB of JavaScript, and no library of charts", async () => {
+    const { page } = await app.open(tracesPath());
+    const scripts = new Set<string>();
+    page.on("request", (request) => {
+      if (request.resourceType() === "script") scripts.add(request.url());
+    });
+
+    await page.reload();
+
+    await page.getByRole("row").filter({ hasText: "Where is my order 4711?" }).first().waitFor();
+    await page.locator(".histogram rect").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    const bodies = await Promise.all([...scripts].map(async (url) => (await fetch(url)).text()));
+    const bytes = bodies.reduce((sum, body) => sum + gzipSync(body, { level: 9 }).length, 0);
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes).toBeLessThan(300_000);
+    // A class name of uPlot.
+    expect(bodies.filter((body) => body.includes("u-over"))).toEqual([]);
+  });
+
   test("zoom into a bucket of the histogram by keys, and out again", async () => {
     const { page, faults } = await app.open(tracesPath());
-    const chart = page.getByRole("img", { name: /Calls and errors over time/ });
+    const chart = histogram(page);
     await chart.focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");

@@ -28,8 +28,6 @@ export type ChartProps = {
   readonly onRange?: (range: { readonly from: number; readonly to: number }) => void;
   /** Called for a click or Enter at a point; by keys without a series unless one was picked. */
   readonly onPoint?: (timeMs: number, seriesLabel: string | undefined) => void;
-  /** Leaves out legend, axis of values and the switch to the table, for a strip above a list. */
-  readonly isCompact?: boolean;
   /** Leaves out the switch to the table, where the page has its own. */
   readonly hasOwnNumbers?: boolean;
 };
@@ -46,7 +44,7 @@ export function HistogramChart(props: ChartProps) {
 }
 
 function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
-  const { label, times, series, format, heightPx = 220, isCompact = false } = props;
+  const { label, times, series, format, heightPx = 220 } = props;
   const { hasOwnNumbers = false } = props;
   const [isTable, setTable] = useState(false);
   const id = useId();
@@ -55,23 +53,21 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
       <figcaption id={id} className="visually-hidden">
         {label}
       </figcaption>
-      {isCompact ? null : (
-        <div className="chart-legend">
-          {series.map((one, index) => (
-            <span key={one.label} data-color={one.color ?? (index % 6) + 1}>
-              {one.label}
-            </span>
-          ))}
-          {hasOwnNumbers ? null : (
-            <IconButton
-              size="small"
-              label={isTable ? "Show the chart" : "Show the numbers"}
-              icon={isTable ? <ChartNoAxesColumn /> : <Table2 />}
-              onClick={() => setTable(!isTable)}
-            />
-          )}
-        </div>
-      )}
+      <div className="chart-legend">
+        {series.map((one, index) => (
+          <span key={one.label} data-color={one.color ?? (index % 6) + 1}>
+            {one.label}
+          </span>
+        ))}
+        {hasOwnNumbers ? null : (
+          <IconButton
+            size="small"
+            label={isTable ? "Show the chart" : "Show the numbers"}
+            icon={isTable ? <ChartNoAxesColumn /> : <Table2 />}
+            onClick={() => setTable(!isTable)}
+          />
+        )}
+      </div>
       {isTable ? (
         <NumbersTable label={label} times={times} series={series} format={format} />
       ) : (
@@ -81,17 +77,8 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
           </Suspense>
         </div>
       )}
-      {isCompact ? <Summary {...props} /> : null}
     </figure>
   );
-}
-
-function Summary({ series, format }: ChartProps) {
-  const totals = series.map(({ label, values }) => {
-    const sum = values.reduce<number>((total, value) => total + (value ?? 0), 0);
-    return `${label}: ${format(sum)}`;
-  });
-  return <p className="visually-hidden">{totals.join(", ")}</p>;
 }
 
 type NumbersTableProps = Pick<ChartProps, "label" | "times" | "series" | "format">;

@@ -47,7 +47,7 @@ function stepsOf(plot: UPlot): number[] {
 }
 
 export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.Options {
-  const { heightPx, isCompact = false, onRange } = props();
+  const { heightPx, onRange } = props();
   const style = getComputedStyle(element);
   const colorOf = colorReader(element);
   const font = `11px ${style.fontFamily}`;
@@ -59,7 +59,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
     width: element.clientWidth,
     height: heightPx,
     legend: { show: false },
-    padding: isCompact ? [4, labelPx, 0, labelPx] : [8, labelPx, 0, 0],
+    padding: [8, labelPx, 0, 0],
     cursor: {
       y: false,
       points: { show: props().kind === "line" },
@@ -80,7 +80,6 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
       { ...axis, size: 26, grid: { show: false }, space: 70, values: formatTicks },
       {
         ...axis,
-        show: !isCompact,
         size: 58,
         grid: { stroke: colorOf("--line"), width: 1 },
         incrs: stepsOf,

@@ -15,7 +15,7 @@ export type PlotProps = ChartProps & {
 };
 
 export function Plot(props: PlotProps) {
-  const { label, times, series, format, kind, heightPx, isCompact, onRange, onPoint } = props;
+  const { label, times, series, format, kind, heightPx, onRange, onPoint } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const newest = useRef(props);
@@ -46,7 +46,7 @@ export function Plot(props: PlotProps) {
       created.destroy();
       plot.current = undefined;
     };
-  }, [shape, kind, isDark, heightPx, isCompact]);
+  }, [shape, kind, isDark, heightPx]);
   useEffect(() => {
     plot.current?.setData(toData(newest.current));
   }, [times, series]);

@@ -14,8 +14,8 @@ export type Totals = {
 export type Histogram = {
   /** Starts of the buckets, Unix milliseconds. */
   readonly times: readonly number[];
-  readonly good: readonly (number | null)[];
-  readonly bad: readonly (number | null)[];
+  readonly good: readonly number[];
+  readonly bad: readonly number[];
 };
 
 export type ValueCount = { readonly value: string; readonly count: number };

@@ -5,12 +5,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { CircleAlert, CircleCheck } from "lucide-react";
 import type { ApiError } from "../../api/errors.ts";
 import { Button } from "../../design/button.tsx";
-import { HistogramChart } from "../../design/chart.tsx";
 import { formatCount } from "../../design/format.ts";
+import { Histogram } from "../../design/histogram.tsx";
 import { ErrorState, Skeleton } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { Cost, Count, Duration, KeyValue, Tokens } from "../../design/values.tsx";
-import type { Histogram, Totals, ValueCount } from "./chart-answer.ts";
+import type { Histogram as CallsHistogram, Totals, ValueCount } from "./chart-answer.ts";
 import type { Overview } from "./use-overview.ts";
 import "./overview.css";
 
@@ -57,7 +57,7 @@ function isOfFilters({ cause }: ApiError): boolean {
 }
 
 type CallsChartProps = {
-  readonly histogram: Histogram;
+  readonly histogram: CallsHistogram;
   readonly counted: Overview["counted"];
   readonly onRange: (range: TimeRange) => void;
 };
@@ -65,10 +65,8 @@ type CallsChartProps = {
 function CallsChart({ histogram, counted, onRange }: CallsChartProps) {
   const noun = counted === "calls" ? "Calls" : "Sessions";
   return (
-    <HistogramChart
+    <Histogram
       label={`${noun} and errors over time`}
-      isCompact
-      heightPx={chartHeightPx}
       times={histogram.times}
       series={[
         { label: noun, values: histogram.good, color: 1 },

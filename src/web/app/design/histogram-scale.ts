@@ -1,0 +1,77 @@
+// The time axis of a histogram: places of buckets and ticks as shares of its width. Pure.
+
+export type Bucket = {
+  /** First and last millisecond. */
+  readonly from: number;
+  readonly to: number;
+  /** Place as shares of the whole width. */
+  readonly left: number;
+  readonly width: number;
+};
+
+const hourMs = 3_600_000;
+
+/** Returns the buckets of their starts; the last one is as wide as the one before. */
+export function toBuckets(times: readonly number[]): readonly Bucket[] {
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  // A single bucket does not tell its width.
+  const lastMs = times.length > 1 ? last - (times.at(-2) ?? last) : hourMs;
+  const spanMs = last + lastMs - first;
+  return times.map((from, index) => {
+    const end = times[index + 1] ?? from + lastMs;
+    return {
+      ...{ from, to: end - 1 },
+      ...{ left: (from - first) / spanMs, width: (end - from) / spanMs },
+    };
+  });
+}
+
+export type Tick = { readonly timeMs: number; readonly share: number };
+
+const minuteMs = 60_000;
+const dayMs = 24 * hourMs;
+const ticksMax = 6;
+const steps = [
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * minuteMs),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * hourMs),
+  ...[1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * dayMs),
+];
+
+/** Returns at most six ticks on whole minutes, hours or days of the reader's zone. */
+export function tickTimes(buckets: readonly Bucket[]): readonly Tick[] {
+  const [first, last] = [buckets[0], buckets.at(-1)];
+  if (!first || !last) return [];
+  const spanMs = last.to + 1 - first.from;
+  const stepMs = steps.find((step) => spanMs / step <= ticksMax) ?? spanMs;
+  const midnight = new Date(first.from);
+  midnight.setHours(0, 0, 0, 0);
+  const ticks: Tick[] = [];
+  for (let count = 0; ; count += 1) {
+    const timeMs = stepFrom(midnight, stepMs, count);
+    if (timeMs > last.to) return ticks;
+    if (timeMs >= first.from) ticks.push({ timeMs, share: (timeMs - first.from) / spanMs });
+  }
+}
+
+/** Days are counted by the calendar: two of a year have 23 and 25 hours. */
+function stepFrom(midnight: Date, stepMs: number, count: number): number {
+  if (stepMs < dayMs) return midnight.getTime() + count * stepMs;
+  const day = new Date(midnight);
+  day.setDate(day.getDate() + Math.max(1, Math.round(stepMs / dayMs)) * count);
+  return day.getTime();
+}
+
+const clock = new Intl.DateTimeFormat("en", {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const date = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+
+/** Formats a tick: midnights carry the date, other ticks the time of day. */
+export function formatTick(timeMs: number): string {
+  const time = new Date(timeMs);
+  const isMidnight = time.getHours() === 0 && time.getMinutes() === 0;
+  return (isMidnight ? date : clock).format(time);
+}
