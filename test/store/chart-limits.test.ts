@@ -106,7 +106,9 @@ test("an answer that can never fit into memory is refused for good", async () =>
 
   await expect(charts.query(projectId, request, { memory })).rejects.toMatchObject({
     reason: "INVALID_ARGUMENT",
-    message: expect.stringMatching(/^query: an answer of up to 5 values does not fit/) as string,
+    message: expect.stringMatching(
+      /^query\.measures: an answer of up to 5 values does not/,
+    ) as string,
   });
 });
 
