@@ -51,7 +51,8 @@ export default defineConfig({
         test: {
           name: "service",
           include: ["test/**/*.test.ts"],
-          exclude: [...units, ...processes, ...alone, ...browsers],
+          // `npm run proof` runs test/proof by a configuration of its own.
+          exclude: [...units, ...processes, ...alone, ...browsers, "test/proof/**"],
           isolate: false,
           maxWorkers: 4,
           maxConcurrency: 16,
