@@ -465,3 +465,51 @@ test("a filter on event_type that leaves every type does not count sessions too"
     expect.stringMatching(/^filters: one must be on event_type, with is or is not,/),
   ]);
 });
+
+test("a short name of a zone has its changes of clocks, and an unknown name is a 400", async () => {
+  const project = await givenAMetricProject(service);
+  const bucketsIn = async (timezone: string) => {
+    const date_range = { start_time: "2024-07-01T00:00Z", end_time: "2024-07-01T12:00Z", timezone };
+    const query = { kind: "time_series", measures: [{ metric: "cost" }], bucket: { unit: "day" } };
+    const body = { date_range, filters: [onModels], query };
+    const { status, json } = await project.call("POST /v1/charts/query", body);
+    const { data } = (json["data"] ?? {}) as { data?: { buckets: readonly string[] } };
+    return { status, buckets: data?.buckets, message: json["message"] };
+  };
+
+  const got = [await bucketsIn("CET"), await bucketsIn("Europe/Paris")];
+  // Known to the runtime alone.
+  const unknown = await bucketsIn("US/Pacific-New");
+
+  const summer = { status: 200, buckets: ["2024-06-30T22:00:00.000Z"] };
+  expect(got).toMatchObject([summer, summer]);
+  expect(unknown).toMatchObject({
+    status: 400,
+    message: expect.stringMatching(/^date_range\.timezone: must be the name/) as string,
+  });
+});
+
+test("a histogram of the largest numbers has finite bounds", async () => {
+  const project = await givenAMetricProject(service);
+  const events = [-1e308, 0, 1e308].map((value) => ({
+    ...{ event_type: "model", source: "test", inputs: {}, metadata: { value } },
+  }));
+  await project.ok("POST /events/batch", { events });
+
+  const { data } = await project.ok("POST /v1/charts/query", {
+    filters: [onModels],
+    query: {
+      ...{ kind: "histogram", measures: [{ metric: "metadata.value" }], bucket: { max_points: 2 } },
+    },
+  });
+
+  expect(data).toMatchObject({
+    data: {
+      buckets: [
+        { from: -1e308, to: 0 },
+        { from: 0, to: 1e308 },
+      ],
+      series: [{ values: [1, 2] }],
+    },
+  });
+});

@@ -90,11 +90,12 @@ export function parseZone(field: string, name: string): string {
   // Offsets such as +02:00 mean the opposite to Postgres.
   if (!/^[a-z]/i.test(name)) refuse(field, zoneFault);
   try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return name;
+    const { timeZone } = new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions();
+    // Short names such as CET are fixed offsets to Postgres, whatever the season.
+    return name.includes("/") ? name : timeZone;
   } catch {
     return refuse(field, zoneFault);
   }
 }
 
-const zoneFault = "must be the name of a time zone, such as Europe/Paris";
+export const zoneFault = "must be the name of a time zone, such as Europe/Paris";

@@ -17,7 +17,7 @@ import { type FilterInput, parseFilters } from "../export/filter.ts";
 import type { EventQuery } from "../export/place-store.ts";
 import { isOfAnyRun, isOfRun } from "../export/run-conditions.ts";
 import type { FieldCatalogue, ProjectFields } from "../fields/fields.ts";
-import { type BucketUnit, startsInUtc, type TimeRange } from "./buckets.ts";
+import { type BucketUnit, startsInUtc, type TimeRange, zoneFault } from "./buckets.ts";
 import {
   type ChartQuestion,
   type ChartRequest,
@@ -107,8 +107,10 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       try {
         return await answer(asking, request, summaries);
       } catch (error) {
-        if (codeOf(error) !== outOfRangeCode) throw error;
-        return refuseTooLarge(request);
+        if (codeOf(error) === outOfRangeCode) return refuseTooLarge(request);
+        // Some names are known to the runtime alone.
+        if (codeOf(error) === unknownZoneCode) return refuse(namesOf(request).timezone, zoneFault);
+        throw error;
       }
     },
 
@@ -147,6 +149,8 @@ function refuseTooLarge(request: ChartRequest): never {
 
 /** numeric_value_out_of_range. */
 const outOfRangeCode = "22003";
+/** invalid_parameter_value, which Postgres has for the name of a time zone alone. */
+const unknownZoneCode = "22023";
 
 async function answer(
   { memory, ...asking }: Omit<Asking, "starts">,
@@ -253,7 +257,8 @@ async function histogram(
   const isOne = least === greatest;
   const bars = least === null ? 0 : isOne ? 1 : question.bars;
   const bound = (at: number): number =>
-    least === null || greatest === null ? 0 : least + ((greatest - least) * at) / bars;
+    // The difference of both may be too large for a number.
+    least === null || greatest === null ? 0 : least * (1 - at / bars) + greatest * (at / bars);
   const all = Array.from({ length: bars }, (_, at) => at);
   return {
     ...partsOf(question),
