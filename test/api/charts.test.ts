@@ -300,6 +300,8 @@ test.each<readonly [name: string, query: string, message: RegExp]>([
   ["a run that is no UUID", "evaluation_id=x", /^evaluation_id: must be a UUID$/],
   ["dates that are none", `dateRange=${encodeURIComponent('{"$gte":"soon"}')}`, /\$gte/],
   ["no field to group by", "groupBy=outputs", /^groupBy: must be one of .*"outputs"$/],
+  ["a filter by parts", "filters[0][field]=source", /^filters\[0\]\[field\]: must be JSON text/],
+  ["a filter by dots", "filters.0.field=source", /^filters\.0\.field: must be JSON text/],
 ])("points with %s are a 400 that names it", async (_, query, message) => {
   const project = await givenAMetricProject(service);
 
