@@ -187,7 +187,15 @@ test("the budget of a key refuses that key alone, as OpenAI's errors too", async
   const options = { kind: "project", root: "project" } as const;
   const { keyId, secret } = await addKey(service.database, project, options);
   await create({ amount: 1e-9, period: "MONTH", key_id: keyId });
-  const client = new OpenAI({ apiKey: secret, baseURL: `${service.url}/v1`, maxRetries: 0 });
+  let requests = 0;
+  // With the client's own retries, which the answer forbids.
+  const client = new OpenAI({
+    ...{ apiKey: secret, baseURL: `${service.url}/v1` },
+    fetch(url, init) {
+      requests += 1;
+      return fetch(url, init);
+    },
+  });
 
   const first = await chat("openai/gpt-4o-mini", secret);
   const proxied = client.chat.completions.create({
@@ -197,10 +205,13 @@ test("the budget of a key refuses that key alone, as OpenAI's errors too", async
   expect(first.status).toBe(200);
   await expect(proxied).rejects.toMatchObject({
     status: 429,
-    // The type that OpenAI's API answers with when a quota is spent.
-    type: "insufficient_quota",
-    message: expect.stringContaining("the budget of this key") as string,
+    // As OpenAI's API answers when a quota is spent.
+    ...{ type: "insufficient_quota", code: "insufficient_quota" },
+    message: expect.stringMatching(
+      /^429 the budget of this key of \$\S+ a month is spent .* renews at \d{4}-\d\d-01T00:00:00/,
+    ) as string,
   });
+  expect(requests).toBe(1);
   expect((await chat()).status).toBe(200);
 });
 

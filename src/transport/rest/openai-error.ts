@@ -8,12 +8,14 @@ import { type ErrorAnswer, notFoundAnswer } from "./error-body.ts";
 
 /**
  * Returns the answer for an error: the provider's own answer if there is one, else the form
- * `{error: {message, type, param, code}}` with our reason as code. The message of our 5xx is the
- * reason.
+ * `{error: {message, type, param, code}}` with our reason as code, save for a spent budget. The
+ * message of our 5xx is the reason.
  */
 export function openAiErrorAnswer(error: ServiceError): ErrorAnswer {
   if (error.reason === "NOT_FOUND") return notFoundAnswer();
-  const headers = headersOf(error);
+  // OpenAI's clients would ask again within seconds; a budget renews in hours or days.
+  const isSpent = error.reason === "BUDGET_EXHAUSTED";
+  const headers = { ...headersOf(error), ...(isSpent && { "x-should-retry": "false" }) };
   if (error.relayed) {
     const { status, contentType, body } = error.relayed;
     return {
@@ -32,11 +34,17 @@ export function openAiErrorBody(error: ServiceError): object {
   const message = publicMessageOf(error);
   // In a stream, clients recognize an error only if it has a message.
   const text = message === "" ? error.reason : message;
-  return { error: { message: text, type, param: null, code: error.reason } };
+  return { error: { message: text, type, param: null, code: codeOf(error) } };
 }
 
-/** Returns the type that clients tell kinds of errors by; a spent budget is a spent quota there. */
+/** What OpenAI's API answers as type and code once a quota is spent. */
+const spentQuota = "insufficient_quota";
+
 function typeOf({ reason }: ServiceError): string {
-  if (reason === "BUDGET_EXHAUSTED") return "insufficient_quota";
+  if (reason === "BUDGET_EXHAUSTED") return spentQuota;
   return outcomes[reason].status < 500 ? "invalid_request_error" : "server_error";
+}
+
+function codeOf({ reason }: ServiceError): string {
+  return reason === "BUDGET_EXHAUSTED" ? spentQuota : reason;
 }
