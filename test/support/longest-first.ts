@@ -10,6 +10,7 @@ const longest: readonly RegExp[] = [
   /workflows\/.*-killed\.test/,
   /api\/access/,
   /api\/golden\.test/,
+  /browser\/(evaluators|workflows|charts)\.test/,
   /test\/(process|workflows|clients|sandbox)\//,
   /store\/(sized-read|large-events)\.test/,
   /api\/(clusters|chat-failures|run-metric|proxy-streams)\.test/,

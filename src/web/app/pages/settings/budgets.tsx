@@ -7,6 +7,7 @@ import {
   type BudgetResponse,
   BudgetService,
 } from "../../../../../gen/waggle/v1/budget_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
@@ -18,7 +19,10 @@ import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.t
 import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
 import { SecretDialog } from "../alerts/secret-dialog.tsx";
 import { TargetChoice } from "../alerts/target-fields.tsx";
+import { faultOf } from "../charts/faults.ts";
+import { BudgetKeyField } from "./budget-key-field.tsx";
 import { BudgetNotifications } from "./budget-notifications.tsx";
+import { OtherFault } from "./other-fault.tsx";
 import { toMs } from "./scope.ts";
 
 const { method } = BudgetService;
@@ -144,7 +148,7 @@ type BudgetFormProps = {
 function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
   const [amount, setAmount] = useState(String(before?.amount ?? ""));
   const [period, setPeriod] = useState(before?.period ?? "MONTH");
-  const [keyId, setKeyId] = useState("");
+  const [keyId, setKeyId] = useState<string | undefined>("");
   const [target, setTarget] = useState<TargetDraft>();
   const [secret, setSecret] = useState<string>();
   const options = {
@@ -160,7 +164,7 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
       amount: Number(amount),
       ...(target && { notificationDetails: { critical: toTarget(target) } }),
     };
-    const key = keyId.trim() === "" ? {} : { keyId: keyId.trim() };
+    const key = keyId ? { keyId } : {};
     if (before) update.mutate({ projectId, budgetId: before.id, budget: fields });
     else create.mutate({ projectId, budget: { ...fields, period, ...key } });
   };
@@ -176,7 +180,7 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
           <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="primary"
-            disabled={!(Number(amount) > 0)}
+            disabled={!(Number(amount) > 0) || keyId === undefined}
             busyLabel={isPending && "Saving…"}
             onClick={submit}
           >
@@ -188,11 +192,14 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
       <TextField
         label="Amount"
         hint="US dollars."
+        error={faultOf(error, "amount")}
         inputMode="decimal"
         value={amount}
         onChange={setAmount}
       />
-      {before ? null : <NewBudgetFields {...{ period, setPeriod, keyId, setKeyId }} />}
+      {before ? null : (
+        <NewBudgetFields {...{ projectId, error, period, setPeriod, keyId, setKeyId }} />
+      )}
       <Checkbox
         label={
           before?.notificationDetails ? "Send elsewhere than so far" : "Tell of 80 % and 100 %"
@@ -209,19 +216,22 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
           set={(change) => setTarget({ ...target, ...change })}
         />
       ) : null}
-      {error ? <ErrorState error={error} isInline /> : null}
+      <OtherFault error={error} fields={["amount", "key_id"]} />
     </Dialog>
   );
 }
 
 type NewBudgetFieldsProps = {
+  readonly projectId: string;
+  readonly error: ApiError | null;
   readonly period: string;
   readonly setPeriod: (period: string) => void;
-  readonly keyId: string;
-  readonly setKeyId: (keyId: string) => void;
+  readonly keyId: string | undefined;
+  readonly setKeyId: (keyId: string | undefined) => void;
 };
 
-function NewBudgetFields({ period, setPeriod, keyId, setKeyId }: NewBudgetFieldsProps) {
+function NewBudgetFields(props: NewBudgetFieldsProps) {
+  const { projectId, error, period, setPeriod, keyId, setKeyId } = props;
   return (
     <>
       <SelectField
@@ -233,10 +243,10 @@ function NewBudgetFields({ period, setPeriod, keyId, setKeyId }: NewBudgetFields
         ]}
         onChange={setPeriod}
       />
-      <TextField
-        label="Key"
-        hint="Id of a key, whose calls alone count; empty: all calls."
-        value={keyId}
+      <BudgetKeyField
+        projectId={projectId}
+        keyId={keyId}
+        error={faultOf(error, "key_id")}
         onChange={setKeyId}
       />
     </>

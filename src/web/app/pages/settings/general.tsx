@@ -7,10 +7,11 @@ import { Button } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Field, TextArea } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier, KeyValue, Time } from "../../design/values.tsx";
+import { faultOf } from "../charts/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
+import { OtherFault } from "./other-fault.tsx";
 import { useCreateBelow, useRename } from "./scope-changes.ts";
 import { levelBelow, levelNames, type ScopeData, type ScopeRef, toMs } from "./scope.ts";
 
@@ -69,19 +70,20 @@ function NameForm({ scope, data }: NameFormProps) {
         rename({ name: name.trim(), ...(hasDescription && { description }) });
       }}
     >
-      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Name" error={faultOf(error, "name")} value={name} onChange={setName} />
       {hasDescription ? (
-        <Field label="Description">
-          {(ids) => (
+        <Field label="Description" error={faultOf(error, "description")}>
+          {({ isInvalid, ...ids }) => (
             <TextArea
               {...ids}
+              isInvalid={isInvalid}
               value={description}
               onChange={(event) => setDescription(event.target.value)}
             />
           )}
         </Field>
       ) : null}
-      {error ? <ErrorState error={error} isInline /> : null}
+      <OtherFault error={error} fields={["name", "description"]} />
       <div>
         <Button
           type="submit"
@@ -96,6 +98,10 @@ function NameForm({ scope, data }: NameFormProps) {
   );
 }
 
+const dataPlaneNote =
+  "Where the operator assigns data planes by hand. Elsewhere each organization has got its own, " +
+  "and none can be added.";
+
 type CreateScopeProps = { readonly parent: ScopeRef; readonly onClose: () => void };
 
 export function CreateScope({ parent, onClose }: CreateScopeProps) {
@@ -106,13 +112,20 @@ export function CreateScope({ parent, onClose }: CreateScopeProps) {
     showToast({ text: `Created the ${what} “${name}”.`, tone: "good" });
     onClose();
   });
-  const submit = () => create({ name: name.trim() });
+  const needsCluster = parent.level === "org";
+  const [cluster, setCluster] = useState("");
+  const submit = () =>
+    create({
+      name: name.trim(),
+      ...(cluster.trim() !== "" && { clusterId: cluster.trim() }),
+    });
   return (
     <Dialog
       isOpen
       onClose={onClose}
       title={`New ${what}`}
       width="narrow"
+      {...(needsCluster && { description: dataPlaneNote })}
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -129,13 +142,26 @@ export function CreateScope({ parent, onClose }: CreateScopeProps) {
     >
       <TextField
         label="Name"
+        error={faultOf(error, "name")}
         value={name}
         onChange={setName}
         onKeyDown={(event) => {
           if (event.key === "Enter" && name.trim() !== "") submit();
         }}
       />
-      {error ? <ErrorState error={error} isInline /> : null}
+      {needsCluster ? (
+        <TextField
+          label="Cluster"
+          hint={
+            "Id of a configured cluster, “default” where none was configured. Empty: that of the " +
+            "organization's other data planes."
+          }
+          error={faultOf(error, "cluster_id")}
+          value={cluster}
+          onChange={setCluster}
+        />
+      ) : null}
+      <OtherFault error={error} fields={["name", "cluster_id"]} />
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@
 // followed until every server has confirmed it.
 
 import { KeyRound, Plus } from "lucide-react";
+import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ApiKey } from "../../../../../gen/waggle/v1/api_key_pb.js";
 import { useRpcMutation, useRpcPages } from "../../api/query.ts";
@@ -12,14 +13,17 @@ import { ConfirmDialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
+import { useSearchChange } from "../../shell/search.ts";
 import { CreateKey } from "./create-key.tsx";
 import { type KeyKind, keyInput, keyKinds } from "./key-kinds.ts";
+import type { ProjectSettingsSearch } from "./route.tsx";
 import { type ScopeRef, toMs } from "./scope.ts";
 
 export function Keys({ scope }: { readonly scope: ScopeRef }) {
   const kinds = keyKinds.filter(({ levels }) => levels.includes(scope.level));
-  const [name, setName] = useState<string>(kinds[0]?.name ?? "");
-  const kind = kinds.find((one) => one.name === name);
+  const search = useSearch({ strict: false });
+  const change = useSearchChange<ProjectSettingsSearch>();
+  const kind = kinds.find((one) => one.name === search.kind) ?? kinds[0];
   const [isCreating, setCreating] = useState(false);
   if (!kind) return null;
   return (
@@ -29,7 +33,7 @@ export function Keys({ scope }: { readonly scope: ScopeRef }) {
           label="Kind of key"
           options={kinds.map((one) => ({ value: one.name, label: one.title }))}
           value={kind.name}
-          onChange={setName}
+          onChange={(name) => change({ kind: name })}
         />
         <Button variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
           Create key
@@ -124,7 +128,7 @@ function KeyRow({ apiKey, onRevoke }: KeyRowProps) {
         )}
       </td>
       <td>
-        <code>{maskedPrefix}…</code>
+        <code>{maskedPrefix}</code>
       </td>
       <td>
         <KeyStatus apiKey={apiKey} />

@@ -5,7 +5,11 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { knownSearch, oneOf, type Parser, text } from "../../shell/known-search.ts";
 import { projectRoute, rootRoute } from "../../shell/root-routes.tsx";
 
-export type ProjectSettingsSearch = { readonly tab?: string };
+export type ProjectSettingsSearch = {
+  readonly tab?: string;
+  /** Kind of the keys that are listed. */
+  readonly kind?: string;
+};
 
 export type SettingsSearch = ProjectSettingsSearch & {
   /** Level and id of the chosen scope. */
@@ -26,6 +30,7 @@ export const settingsRoute = createRoute({
     tab: text,
     level: oneOf(["org", "dataplane", "workspace", "project"]),
     id: text,
+    kind: text,
     log: object,
   }),
   component: lazyRouteComponent(() => import("./settings-page.tsx"), "SettingsPage"),
@@ -34,6 +39,6 @@ export const settingsRoute = createRoute({
 export const projectSettingsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "settings",
-  validateSearch: knownSearch<ProjectSettingsSearch>({ tab: text }),
+  validateSearch: knownSearch<ProjectSettingsSearch>({ tab: text, kind: text }),
   component: lazyRouteComponent(() => import("./project-settings-page.tsx"), "ProjectSettingsPage"),
 });

@@ -15,7 +15,10 @@ function useProjectsRefresh(): () => void {
   return () => void client.invalidateQueries({ queryKey: ["projects"] });
 }
 
-export type NewScope = { readonly name: string; readonly description?: string };
+export type ScopeFields = { readonly name: string; readonly description?: string };
+
+/** `clusterId` is of data planes alone. */
+export type NewScope = ScopeFields & { readonly clusterId?: string };
 
 /** Creates a scope below `parent`. */
 export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
@@ -35,7 +38,7 @@ export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
     isPending: state.isPending,
     error: state.error,
     create: (fields: NewScope) => {
-      if (level === "org") dataplane.mutate({ orgId: id, name: fields.name });
+      if (level === "org") dataplane.mutate({ orgId: id, ...fields });
       if (level === "dataplane") workspace.mutate({ virtualDataplaneId: id, ...fields });
       if (level === "workspace") project.mutate({ workspaceId: id, ...fields });
     },
@@ -60,7 +63,7 @@ export function useRename({ level, id }: ScopeRef, onDone: () => void) {
   return {
     isPending: state.isPending,
     error: state.error,
-    rename: (fields: NewScope) => {
+    rename: (fields: ScopeFields) => {
       if (level === "org") org.mutate({ orgId: id, name: fields.name });
       if (level === "dataplane") dataplane.mutate({ virtualDataplaneId: id, name: fields.name });
       if (level === "workspace") workspace.mutate({ workspaceId: id, ...fields });

@@ -9,7 +9,7 @@ import {
   Plus,
   Server,
 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
@@ -17,6 +17,8 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
+import { faultOf } from "../charts/faults.ts";
+import { OtherFault } from "./other-fault.tsx";
 import { useSignIn } from "../../session/sign-in-state.ts";
 import {
   isLevel,
@@ -49,9 +51,11 @@ export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
   const lower = grants
     .filter(({ scopeType }) => isLevel(scopeType) && scopeType !== "org")
     .map(({ scopeType, scopeId }) => ({ level: scopeType as Level, id: scopeId }));
+  const tree = useRef<HTMLElement>(null);
+  useEffect(() => (tree.current ? keepChosenInView(tree.current) : undefined), [chosen?.id]);
   const mayCreate = grants.some(({ scopeType }) => scopeType === "system");
   return (
-    <nav className="scope-tree" aria-label="Scopes">
+    <nav ref={tree} className="scope-tree" aria-label="Scopes">
       {orgs.error ? (
         <ErrorState error={orgs.error} isInline onRetry={() => void orgs.refetch()} />
       ) : null}
@@ -75,9 +79,34 @@ export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
           New organization
         </Button>
       ) : null}
-      {isCreating ? <CreateOrganization onClose={() => setCreating(false)} /> : null}
+      {isCreating ? (
+        <CreateOrganization onClose={() => setCreating(false)} onCreated={onChoose} />
+      ) : null}
     </nav>
   );
+}
+
+/**
+ * Scrolls the tree to the chosen scope, again whenever scopes load above it, until the person
+ * scrolls or opens something. Returns how to end it.
+ */
+function keepChosenInView(tree: HTMLElement): () => void {
+  const show = (): void => {
+    const chosen = tree.querySelector('[aria-current="true"]')?.getBoundingClientRect();
+    const { top, bottom } = tree.getBoundingClientRect();
+    if (!chosen) return;
+    if (chosen.top < top) tree.scrollTop -= top - chosen.top;
+    if (chosen.bottom > bottom) tree.scrollTop += chosen.bottom - bottom;
+  };
+  const observer = new ResizeObserver(show);
+  for (const list of tree.children) observer.observe(list);
+  const ends = ["wheel", "touchstart", "pointerdown", "keydown"];
+  const end = (): void => observer.disconnect();
+  for (const name of ends) tree.addEventListener(name, end, { passive: true });
+  return () => {
+    end();
+    for (const name of ends) tree.removeEventListener(name, end);
+  };
 }
 
 type NodeProps = ScopeTreeProps & { readonly scope: ScopeRef; readonly name: string };
@@ -146,12 +175,21 @@ function TopNode(props: Omit<NodeProps, "name">) {
   return scope ? <Node {...props} name={scope.name} /> : null;
 }
 
-function CreateOrganization({ onClose }: { readonly onClose: () => void }) {
+type CreateOrganizationProps = {
+  readonly onClose: () => void;
+  readonly onCreated: (scope: ScopeRef) => void;
+};
+
+function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
   const [name, setName] = useState("");
   const create = useRpcMutation(OrganizationService.method.createOrganization, {
     changes: scopeMethods,
-    onDone: onClose,
+    onDone: ({ data }) => {
+      onClose();
+      if (data) onCreated({ level: "org", id: data.id });
+    },
   });
+  const submit = () => create.mutate({ name: name.trim() });
   return (
     <Dialog
       isOpen
@@ -165,15 +203,23 @@ function CreateOrganization({ onClose }: { readonly onClose: () => void }) {
             variant="primary"
             disabled={name.trim() === ""}
             busyLabel={create.isPending && "Creating…"}
-            onClick={() => create.mutate({ name: name.trim() })}
+            onClick={submit}
           >
             Create organization
           </Button>
         </>
       }
     >
-      <TextField label="Name" value={name} onChange={setName} />
-      {create.error ? <ErrorState error={create.error} isInline /> : null}
+      <TextField
+        label="Name"
+        error={faultOf(create.error, "name")}
+        value={name}
+        onChange={setName}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && name.trim() !== "") submit();
+        }}
+      />
+      <OtherFault error={create.error} fields={["name"]} />
     </Dialog>
   );
 }

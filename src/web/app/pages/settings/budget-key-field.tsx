@@ -1,0 +1,56 @@
+// BudgetKeyField: the calls that a budget counts: all, those of a key of the project, or those of a
+// key above it, which is named by its id.
+
+import { useState } from "react";
+import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
+import { useRpc } from "../../api/query.ts";
+import { SelectField, TextField } from "../../design/fields.tsx";
+
+const { listProjectApiKeys, listDataPlaneApiKeys } = ApiKeyService.method;
+const limit = 100;
+const another = "another";
+
+export type BudgetKeyFieldProps = {
+  readonly projectId: string;
+  /** Empty: all calls count; undefined: the id of a key is still missing. */
+  readonly keyId: string | undefined;
+  readonly error: string | undefined;
+  readonly onChange: (keyId: string | undefined) => void;
+};
+
+export function BudgetKeyField({ projectId, keyId, error, onChange }: BudgetKeyFieldProps) {
+  const [choice, setChoice] = useState(keyId ?? another);
+  const root = { case: "projectId", value: projectId } as const;
+  const own = useRpc(listProjectApiKeys, { projectId, limit });
+  const fineGrained = useRpc(listDataPlaneApiKeys, { root, limit });
+  const keys = [...(own.data?.data ?? []), ...(fineGrained.data?.data ?? [])];
+  const options = [
+    { value: "", label: "All calls" },
+    ...keys
+      .filter(({ status }) => status === "active")
+      .map((key) => ({ value: key.keyId, label: `${key.name} (${key.maskedPrefix})` })),
+    { value: another, label: "A key of the workspace or organization" },
+  ];
+  return (
+    <>
+      <SelectField
+        label="Calls of"
+        error={choice === another ? undefined : error}
+        value={choice}
+        options={options}
+        onChange={(next) => {
+          setChoice(next);
+          onChange(next === another ? undefined : next);
+        }}
+      />
+      {choice === another ? (
+        <TextField
+          label="Id of the key"
+          error={error}
+          value={keyId ?? ""}
+          onChange={(text) => onChange(text.trim() || undefined)}
+        />
+      ) : null}
+    </>
+  );
+}

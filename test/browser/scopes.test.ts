@@ -1,0 +1,167 @@
+// Scopes as an administrator makes, renames and archives them in a real browser, from an
+// organization down to a project; each test has scopes of its own.
+
+import { describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { patience } from "../support/patience.ts";
+import { givenADataplane } from "../support/workflows.ts";
+import { givenApp } from "./support/given-app.ts";
+
+const app = givenApp({ flags: () => ({ "dataplane-assignment": "manual" }) });
+
+const scopes = (page: Page) => page.getByRole("navigation", { name: "Scopes", exact: true });
+
+const choose = (page: Page, name: string) =>
+  scopes(page).getByRole("button", { name, exact: true }).click();
+
+/** Returns what the page says beside a field that is wrong. */
+async function faultOf(page: Page, label: string): Promise<string> {
+  const field = page.getByRole("textbox", { name: label, exact: true }).last();
+  await expect.poll(() => field.getAttribute("aria-invalid"), patience).toBe("true");
+  const ids = (await field.getAttribute("aria-describedby")) ?? "";
+  const texts = ids.split(" ").map((id) => page.locator(`[id="${id}"]`).innerText());
+  return (await Promise.all(texts)).join(" ");
+}
+
+async function create(page: Page, what: string, name: string): Promise<void> {
+  await page.getByRole("button", { name: `New ${what}`, exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: `New ${what}`, exact: true });
+  await dialog.getByRole("textbox", { name: "Name", exact: true }).fill(name);
+  await dialog.getByRole("button", { name: `Create ${what}`, exact: true }).click();
+}
+
+describe("an administrator", () => {
+  test("makes an organization down to a project, and faults stand beside fields", async () => {
+    const { page, faults, findings, picture } = await app.open("/app/settings");
+    const dialog = page.getByRole("dialog");
+    const cancel = dialog.getByRole("button", { name: "Cancel", exact: true });
+
+    await create(page, "organization", "Acme");
+    await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+    await page.waitForURL("**/app/settings?level=org&id=**");
+    await create(page, "organization", "Acme");
+    expect(await faultOf(page, "Name")).toContain("another active organization has it");
+    await picture("scope-name-taken");
+    expect(await findings()).toEqual([]);
+    await cancel.click();
+
+    await create(page, "data plane", "first");
+    expect(await faultOf(page, "Cluster")).toContain("has no data plane yet");
+    await picture("scope-first-dataplane");
+    expect(await findings()).toEqual([]);
+    await dialog.getByRole("textbox", { name: "Cluster", exact: true }).fill("default");
+    await dialog.getByRole("button", { name: "Create data plane", exact: true }).click();
+    await choose(page, "first");
+    await create(page, "workspace", "research");
+    await choose(page, "research");
+    await create(page, "project", "drones");
+    await scopes(page).getByRole("button", { name: "drones", exact: true }).waitFor();
+    await create(page, "project", "robots");
+    await choose(page, "robots");
+
+    const name = page.getByRole("textbox", { name: "Name", exact: true });
+    await expect.poll(() => name.inputValue(), patience).toBe("robots");
+    await name.fill("drones");
+    await page.getByRole("button", { name: "Save changes", exact: true }).click();
+    expect(await faultOf(page, "Name")).toContain("another active project");
+    await name.fill("robots 2");
+    await page.getByRole("button", { name: "Save changes", exact: true }).click();
+    await scopes(page).getByRole("button", { name: "robots 2", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Archive project", exact: true }).click();
+    await dialog.getByRole("textbox", { name: "Type “robots 2” to confirm" }).fill("robots 2");
+    await dialog.getByRole("button", { name: "Archive project", exact: true }).click();
+    await page.getByRole("heading", { name: "This project is archived", exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the tree of scopes", () => {
+  test.each([
+    { theme: "light", size: "wide" },
+    { theme: "dark", size: "narrow" },
+  ] as const)("keeps the chosen one in view as others load, $theme and $size", async (look) => {
+    const { database, project } = app.service;
+    const size = { workspaces: 24, projectsEach: 1 };
+    const { projects } = await givenADataplane(database, project.orgId, size);
+    const [first, last] = [projects[0], projects.at(-1)];
+    const { page, faults, findings, picture } = await app.open("/app", look);
+    // The answers about all scopes above the chosen one wait until it is there.
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route("**/ListProjects", async (route) => {
+      if (
+        !route
+          .request()
+          .postData()
+          ?.includes(last?.workspaceId ?? "")
+      )
+        await released;
+      await route.continue();
+    });
+    await page.goto(`${app.service.url}/app/settings?level=project&id=${last?.projectId ?? ""}`);
+    const chosen = scopes(page).locator('[aria-current="true"]');
+    await chosen.waitFor();
+
+    release();
+
+    const above = page.locator("li li li li").filter({ hasText: first?.projectName ?? "" });
+    await expect.poll(() => above.count(), patience).toBeGreaterThanOrEqual(size.workspaces);
+    const isInView = async (): Promise<boolean> => {
+      const [tree, row] = [await scopes(page).boundingBox(), await chosen.boundingBox()];
+      if (!tree || !row) return false;
+      return row.y >= tree.y - 1 && row.y + row.height <= tree.y + tree.height + 1;
+    };
+    await expect.poll(isInView, patience).toBe(true);
+    await picture("scope-tree-chosen");
+    expect(await findings()).toEqual([]);
+    if (look.size === "narrow") {
+      const height = (await scopes(page).boundingBox())?.height ?? Infinity;
+      expect(height / (page.viewportSize()?.height ?? 1)).toBeLessThanOrEqual(0.25);
+      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    }
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the settings of a project", () => {
+  const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?tab=${tab}`;
+
+  test("have the kind of keys in their address", async () => {
+    const { page, faults } = await app.open(path("keys"));
+    const kind = page.getByRole("radio", { name: "Ingestion", exact: true });
+    await page.getByText("Ingestion", { exact: true }).click();
+    await page.waitForURL("**kind=ingestion**");
+
+    await page.reload();
+
+    await expect.poll(() => kind.isChecked(), patience).toBe(true);
+    await page.getByText("Logs traces and never reads", { exact: false }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("offer the project's keys for a budget", async () => {
+    const { page, faults, findings, picture } = await app.open(path("keys"));
+    await page.getByRole("button", { name: "Create key", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("spender");
+    await dialog.getByRole("button", { name: "Create key", exact: true }).click();
+    await page.getByRole("button", { name: "I have copied it", exact: true }).click();
+    await page.getByRole("tab", { name: "Budgets", exact: true }).click();
+    await page.getByRole("button", { name: "Add budget", exact: true }).click();
+    await dialog.getByRole("textbox", { name: "Amount", exact: true }).fill("7");
+    const calls = dialog.getByRole("combobox", { name: "Calls of", exact: true });
+    const option = calls.getByRole("option", { name: /^spender \(/ });
+    await option.waitFor({ state: "attached" });
+    await calls.selectOption((await option.getAttribute("value")) ?? "");
+    await picture("budget-key");
+    expect(await findings()).toEqual([]);
+
+    await dialog.getByRole("button", { name: "Add budget", exact: true }).click();
+
+    const line = page.getByRole("listitem").filter({ hasText: "of $7" });
+    await line.getByText(/^Each month, key [0-9a-f]{8}$/).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
