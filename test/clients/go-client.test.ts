@@ -69,7 +69,8 @@ async function build(): Promise<void> {
   await mustRun({ command: "go", words: ["generate", "."], ...options });
   await mustRun({
     command: "go",
-    words: ["build", "-o", join(folder, "bin/"), "./calls", "./outcomes", "./page"],
+    // Without the copy's path in it, compiled code is found again by the next run.
+    words: ["build", "-trimpath", "-o", join(folder, "bin/"), "./calls", "./outcomes", "./page"],
     ...options,
   });
 }
