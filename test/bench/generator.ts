@@ -15,6 +15,8 @@ export type Job = {
   readonly firstEvent: number;
   /** Ends the ids of events, so that an update finds the events of an earlier job; default: new. */
   readonly run?: string;
+  /** Sends each request with an Idempotency-Key of its own. */
+  readonly hasKeys?: boolean;
 };
 
 export type LoadResult = {
@@ -41,7 +43,7 @@ async function main(job: Job): Promise<LoadResult> {
     // Separate bodies per connection, since one may still be on its way when the next is written.
     const templates = Array.from({ length: templatesEach }, (_, seed) => {
       const body = load.body(number * templatesEach + seed + 1, run);
-      return { ...body, request: withHead(job, load, body.bytes.length) };
+      return { ...body, head: headOf(job, load, body.bytes.length) };
     });
     ready += 1;
     await started;
@@ -51,8 +53,11 @@ async function main(job: Job): Promise<LoadResult> {
       const template = templates[request % templates.length];
       if (template === undefined) throw new Error("no template");
       patch(template, job.firstEvent + request * load.events);
+      const key = job.hasKeys
+        ? `idempotency-key: ${load.path}-${run}-${job.firstEvent + request}\r\n`
+        : "";
       const begunAt = performance.now();
-      const answer = await send(template.request, template.bytes);
+      const answer = await send(`${template.head}${key}\r\n`, template.bytes);
       latencies.push(performance.now() - begunAt);
       checkStored(answer);
     }
@@ -80,10 +85,11 @@ async function main(job: Job): Promise<LoadResult> {
   };
 }
 
-function withHead(job: Job, { method, path, contentType }: Load, length: number): Buffer {
-  return Buffer.from(
+/** Returns the headers of a request, without the empty line that ends them. */
+function headOf(job: Job, { method, path, contentType }: Load, length: number): string {
+  return (
     `${method ?? "POST"} ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${job.key}\r\n` +
-      `content-type: ${contentType}\r\ncontent-length: ${length}\r\n\r\n`,
+    `content-type: ${contentType}\r\ncontent-length: ${length}\r\n`
   );
 }
 
@@ -94,7 +100,7 @@ function checkStored({ status, body }: Answer): void {
   throw new Error(`the service answered ${status}: ${body.slice(0, 500)}`);
 }
 
-type Send = (head: Buffer, body: Buffer) => Promise<Answer>;
+type Send = (head: string, body: Buffer) => Promise<Answer>;
 
 /** Opens a connection that sends one request at a time and reads answers of a declared length. */
 function openConnection(host: string, port: number): Promise<Send> {

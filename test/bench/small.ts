@@ -17,11 +17,19 @@ export type SmallOptions = {
   readonly nodeFlags: readonly string[];
 };
 
-/** The writes of a round in order: an update changes the events that `single-2k` stored. */
-const writes: readonly { readonly load: LoadName; readonly title: string }[] = [
+const kinds: readonly { readonly load: LoadName; readonly title: string }[] = [
   { load: "single-2k", title: "POST /events, 2 KB" },
   { load: "update", title: "PUT /events" },
   { load: "session-start", title: "POST /session/start" },
+];
+
+/**
+ * The writes of a round in order, with an `Idempotency-Key` each at the end: an update changes the
+ * events that `single-2k` stored.
+ */
+const writes = [
+  ...kinds.map((kind) => ({ ...kind, hasKeys: false })),
+  ...kinds.map(({ load, title }) => ({ load, title: `${title}, with a key`, hasKeys: true })),
 ];
 
 type Write = {
@@ -50,7 +58,7 @@ export async function benchSmall(options: SmallOptions): Promise<void> {
           runInserts({ url: insertUrl, connections, requests }),
         );
         const measured = await sendWrites(service, { connections, requests, firstEvent });
-        firstEvent += 2 * requests;
+        firstEvent += 4 * requests;
         if (number > 0) rounds.push({ inserts, writes: measured });
       }
       console.log(`\n${connections} connections:\n${formatTable(head, rowsOf(rounds))}`);
@@ -79,10 +87,11 @@ async function sendWrites(
   const { url, project_api_key: key } = service.credentials;
   const run = newRun();
   const measured: Write[] = [];
-  for (const { load } of writes) {
+  for (const { load, hasKeys } of writes) {
     // Sessions of their own: the session of an event exists once the event is stored.
-    const firstEvent = job.firstEvent + (load === "session-start" ? job.requests : 0);
-    const send = () => runLoad({ ...job, load, url, key, run, firstEvent });
+    const jobsBefore = (load === "session-start" ? 1 : 0) + (hasKeys ? 2 : 0);
+    const firstEvent = job.firstEvent + jobsBefore * job.requests;
+    const send = () => runLoad({ ...job, load, url, key, run, firstEvent, hasKeys });
     measured.push(await measure(service, job.requests, send));
   }
   return measured;
