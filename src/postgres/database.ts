@@ -8,6 +8,7 @@ import { isInBackground } from "../base/background.ts";
 import { transactionAgeMsMax } from "../base/limits.ts";
 import { currentTenant } from "../base/tenant.ts";
 import { codeOf, endsConnection } from "./faults.ts";
+import type { Listener } from "./listener.ts";
 import {
   type ColumnTypes,
   openPools,
@@ -66,12 +67,9 @@ export type Database = {
   /**
    * Calls `onNotify` for each NOTIFY on a channel, from a separate connection, until `close`. Calls
    * `onListening` after each connect, the first included, since notifications may have been missed.
+   * While Postgres is away it tries on.
    */
-  listen(
-    channel: string,
-    onNotify: (payload: string) => void,
-    onListening: () => void,
-  ): Promise<void>;
+  listen: Listener["listen"];
   /** Waits up to five seconds for running statements, then closes every connection. */
   close(): Promise<void>;
 };
@@ -211,9 +209,8 @@ export function openDatabase(options: PoolOptions): Database {
       },
       on: (other) => views[other],
       turns: () => pools[name].turns,
-      async listen(channel, onNotify, onListening) {
-        await pools.callers.connections.listen(channel, onNotify, onListening);
-      },
+      listen: (channel, onNotify, onListening) =>
+        pools.listener.listen(channel, onNotify, onListening),
       close: () => pools.close(),
     };
   }

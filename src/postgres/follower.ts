@@ -61,9 +61,7 @@ export function createFollower(options: FollowerOptions): Follower {
         wake();
       };
       // Notifications may have been missed while the connection was down; the table has the rows.
-      database.listen(channel, hear, wake).catch(() => {
-        // Postgres is away: the driver tries again, and the poll works until then.
-      });
+      database.listen(channel, hear, wake);
     },
 
     async stop() {

@@ -15,6 +15,7 @@ import {
   projectCommitsShare,
   projectReadsShare,
 } from "../base/tenant-limits.ts";
+import { createListener, type Listener } from "./listener.ts";
 import { withPlainOrigins } from "./statement-origins.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
@@ -58,6 +59,7 @@ export type PoolWithTurns = {
 export type Pools = Readonly<Record<PoolName, PoolWithTurns>> & {
   /** One pool, with separate turns for reads; undefined if it has no connections. */
   readonly background: Readonly<Record<PoolName, PoolWithTurns>> | undefined;
+  readonly listener: Listener;
   close(): Promise<void>;
 };
 
@@ -81,22 +83,41 @@ export function dividePools(connectionsMax: number): PoolSizes {
 /** Opens the pools. The first statement makes the first connection. */
 export function openPools(options: PoolOptions): Pools {
   const { connectionsMax = connectionsMaxDefault, backgroundConnectionsMax = 0 } = options;
+  const listener = openListener(options);
   const ofRequests =
     connectionsMax <= sharedConnectionsMax
       ? openSharedPool(options, connectionsMax)
       : openRequestPools(options, connectionsMax);
-  if (backgroundConnectionsMax === 0) return { ...ofRequests, background: undefined };
-  const ofBackground = openBackgroundPool(options, backgroundConnectionsMax);
+  const ofBackground =
+    backgroundConnectionsMax === 0
+      ? undefined
+      : openBackgroundPool(options, backgroundConnectionsMax);
   return {
     ...ofRequests,
     background: ofBackground,
+    listener,
     async close() {
-      await Promise.all([ofRequests.close(), ofBackground.close()]);
+      await Promise.all([listener.close(), ofRequests.close(), ofBackground?.close()]);
     },
   };
 }
 
-type RequestPools = Omit<Pools, "background">;
+/** Opens no connection before something listens. */
+function openListener(options: PoolOptions): Listener {
+  return createListener((hooks) => {
+    const pool = openPool(options, 1, 0, {
+      ...hooks,
+      max_lifetime: null,
+      fetch_types: false,
+    });
+    return {
+      listenTo: async (channel) => pool`listen ${pool(channel)}`,
+      end: () => pool.end({ timeout: closeTimeoutSeconds }),
+    };
+  });
+}
+
+type RequestPools = Omit<Pools, "background" | "listener">;
 
 function openRequestPools(options: PoolOptions, connectionsMax: number): RequestPools {
   const sizes = dividePools(connectionsMax);
@@ -179,7 +200,12 @@ function readTurns(places: number): Turns {
   });
 }
 
-function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
+function openPool(
+  options: PoolOptions,
+  size: number,
+  timeoutMs: number,
+  others: Partial<postgres.Options<{ bigint: postgres.PostgresType<number> }>> = {},
+): Pool {
   const { url, host } = splitSocketFolder(options.url);
   const pool = postgres<{ bigint: postgres.PostgresType<number> }>(url, {
     ...(host === undefined ? {} : { host }),
@@ -197,6 +223,7 @@ function openPool(options: PoolOptions, size: number, timeoutMs: number): Pool {
       idle_in_transaction_session_timeout: idleTransactionMsMax,
     },
     types: { bigint: bigintAsNumber },
+    ...others,
   });
   return withPlainOrigins(pool);
 }

@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { printFinding } from "../support/findings.ts";
+import { listWrongTotals } from "../support/load.ts";
 import {
   findPostmaster,
   givenADataFolder,
@@ -110,21 +111,12 @@ async function readBatches(client: Client, round: number): Promise<Map<string, F
   );
 }
 
-/** Returns the sessions whose totals differ from the sums of their events. */
-async function listWrongTotals(folder: string): Promise<readonly unknown[]> {
+async function readWrongTotals(folder: string): Promise<readonly unknown[]> {
   const url = await findRunningPostgres(folder);
   if (url === undefined) throw new Error("the embedded Postgres is not running");
   const database = openDatabase({ url, connectionsMax: 1 });
   try {
-    return await database.sql()`
-      select session_id, t.num_events, t.total_tokens, e.events, e.tokens
-      from session_totals as t
-      full join (
-        select session_id, count(*) as events, sum((metadata ->> 'total_tokens')::int) as tokens
-        from events
-        where event_type = 'tool'
-        group by session_id) as e using (session_id)
-      where t.num_events is distinct from e.events or t.total_tokens is distinct from e.tokens`;
+    return await listWrongTotals(database);
   } finally {
     await database.close();
   }
@@ -174,7 +166,7 @@ describe("kill -9 during writes", () => {
           expect({ target, round, got }).toEqual({ target, round, got: eventIds.toSorted() });
           if (tokens !== undefined) expect(events[0]?.metadata["total_tokens"]).toBe(tokens);
         }
-        expect(await listWrongTotals(folder)).toEqual([]);
+        expect(await readWrongTotals(folder)).toEqual([]);
         for (const { eventIds, tokens } of batches.filter((batch) => batch.isAcknowledged)) {
           counts.acknowledged += 1;
           counts.events += eventIds.length;

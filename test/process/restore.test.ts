@@ -2,7 +2,7 @@
 // it: the steps of docs/operations.md on the embedded Postgres.
 
 import { execFile } from "node:child_process";
-import { chmod, copyFile, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -10,6 +10,7 @@ import { createUuid } from "../../src/base/ids.ts";
 import { locateCluster } from "../../src/embedded/cluster.ts";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
+import { backUp } from "../support/base-backup.ts";
 import { patience } from "../support/patience.ts";
 import { givenADataFolder, type Process, readCredentials, startOnce } from "../support/process.ts";
 
@@ -50,32 +51,6 @@ async function readFingerprint(sql: Sql): Promise<Fingerprint | undefined> {
     select count(*)::int as events, md5(string_agg(e::text, '' order by event_id)) as hash
     from events as e`;
   return row;
-}
-
-/** Copies the cluster of a running Postgres; what changes meanwhile is in the log. */
-async function backUp(source: string, target: string, sql: Sql): Promise<void> {
-  await sql`select pg_backup_start('test', true)`;
-  await copyFolder(source, target);
-  const [label] = await sql<{ labelfile: string }[]>`select * from pg_backup_stop()`;
-  await writeFile(join(target, "backup_label"), label?.labelfile ?? "");
-}
-
-/** Copies files that Postgres may delete meanwhile, without those that a backup leaves out. */
-async function copyFolder(source: string, target: string): Promise<void> {
-  await mkdir(target, { mode: 0o700 });
-  for (const entry of await readdir(source, { withFileTypes: true }).catch(noneIfAbsent)) {
-    const [from, to] = [join(source, entry.name), join(target, entry.name)];
-    const isLog = source.endsWith("pg_wal") && entry.isFile();
-    if (entry.isDirectory()) await copyFolder(from, to);
-    else if (entry.isFile() && !isLog && !/^(postmaster|\.s\.PGSQL)\./.test(entry.name)) {
-      await copyFile(from, to).catch(noneIfAbsent);
-    }
-  }
-}
-
-function noneIfAbsent(error: unknown): [] {
-  if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-  throw error;
 }
 
 /** Waits until everything written so far is in the archive. */

@@ -4,21 +4,18 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
 import { createTestDatabase, cutListeners } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
-import { run } from "../support/process.ts";
-import type { Process } from "../support/process.ts";
+import { type Server, serve } from "../support/deployment.ts";
 import { givenAProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
 
 const timeoutMs = 300_000;
 /** What docs/decisions.md, 32, promises. */
 const revocationMsMax = 60_000;
-
-type Server = { readonly url: string; readonly process: Process };
 
 let testDatabase: TestDatabase;
 let project: LocalProject;
@@ -31,16 +28,6 @@ beforeEach(async () => {
   project = await givenAProject(own.database);
   dataPlaneKey = await createOrgKey(own.database, project.orgId, "data_plane_api_key");
 });
-
-/** Runs `waggle serve` until it is ready. */
-async function serve(databaseUrl: string, ...flags: readonly string[]): Promise<Server> {
-  const ports = ["--port", "0", "--operator-port", "0", "--shutdown-delay-ms", "0"];
-  const process = run("serve", "--database-url", databaseUrl, ...ports, ...flags);
-  const url = await vi.waitUntil(() => /ready on (\S+)/.exec(process.output())?.[1], {
-    timeout: 60_000,
-  });
-  return { url, process };
-}
 
 const keysPath = () => `/v1/projects/${project.projectId}/ingestion_api_keys`;
 

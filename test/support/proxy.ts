@@ -10,6 +10,8 @@ export type Proxy = {
   shut(): Promise<void>;
   /** Accepts connections again, on the same port. */
   open(): Promise<void>;
+  /** Closes every connection; new ones reach the server of another URL. */
+  switchTo(databaseUrl: string): void;
   /** Accepts connections but forwards nothing, in either direction, until `open`. */
   hang(): void;
 };
@@ -21,7 +23,7 @@ const postgresPort = 5432;
 /** Starts a proxy to the database of a unix-socket URL. */
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = new URL(databaseUrl);
-  const path = join(target.searchParams.get("host") ?? "", `.s.PGSQL.${postgresPort}`);
+  let path = socketOf(target);
   const sockets = new Set<Socket>();
   let isHanging = false;
   let server: Server | undefined;
@@ -71,9 +73,17 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       for (const socket of sockets) socket.resume();
       if (!server) await listen(port);
     },
+    switchTo(otherUrl) {
+      path = socketOf(new URL(otherUrl));
+      for (const socket of sockets) socket.destroy();
+    },
     hang() {
       isHanging = true;
       for (const socket of sockets) socket.pause();
     },
   };
+}
+
+function socketOf(url: URL): string {
+  return join(url.searchParams.get("host") ?? "", `.s.PGSQL.${postgresPort}`);
 }
