@@ -168,12 +168,17 @@ async function timeNotify(url: string): Promise<number> {
   const database = openDatabase({ url, connectionsMax: 2 });
   try {
     const heard = Promise.withResolvers<undefined>();
-    await database.listen(
+    const listening = Promise.withResolvers<undefined>();
+    database.listen(
       "bench",
-      () => heard.resolve(undefined),
-      () => undefined,
+      () => {
+        heard.resolve(undefined);
+      },
+      () => {
+        listening.resolve(undefined);
+      },
     );
-    await database.sql()`select 1`;
+    await Promise.all([listening.promise, database.sql()`select 1`]);
     const startedAtMs = performance.now();
     await database.sql()`select pg_notify('bench', '')`;
     await heard.promise;

@@ -42,7 +42,7 @@ export function createExplainer(url: string): Explainer {
     reader: () => async (statement) => statement(pool as Sql),
     on: () => database,
     turns: () => createTurns({ ...oneTurn, what: "transactions" }),
-    listen: async () => undefined,
+    listen: () => undefined,
     close: () => pool.end(),
   };
 

@@ -46,7 +46,7 @@ const aMinute = { pollMs: 60_000 };
 
 /** Hears no notification, as when a proxy swallows them. */
 function deaf(database: Database): Database {
-  return { ...database, listen: () => Promise.resolve() };
+  return { ...database, listen: () => undefined };
 }
 
 async function givenAFollower(options: Partial<AccessChangesOptions> = {}): Promise<Server> {
