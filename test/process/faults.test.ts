@@ -8,6 +8,7 @@ import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { printFinding } from "../support/findings.ts";
 import { listWrongTotals } from "../support/load.ts";
+import { patience } from "../support/patience.ts";
 import {
   findPostmaster,
   givenADataFolder,
@@ -107,7 +108,7 @@ async function readBatches(client: Client, round: number): Promise<Map<string, F
       }
       return found;
     },
-    { timeout: 60_000, interval: 100 },
+    { ...patience, interval: 100 },
   );
 }
 
@@ -147,7 +148,7 @@ describe("kill -9 during writes", () => {
         const isTime = (): boolean =>
           batches.filter((batch) => batch.isAcknowledged).length >= enough &&
           batches.some((batch) => batch.tokens !== undefined);
-        await vi.waitUntil(isTime, { timeout: 60_000, interval: 1 });
+        await vi.waitUntil(isTime, { ...patience, interval: 1 });
         await kill(target, service, folder);
         stop.abort();
         await Promise.all(writers);

@@ -67,7 +67,7 @@ async function archiveLog(sql: Sql): Promise<void> {
 
 test(
   "a backup and the log restore the events of a point in time",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const folder = await givenADataFolder();
     const archive = join(dirname(folder), `archive-${createUuid()}`);

@@ -1,6 +1,6 @@
 // A plain TCP balancer before several servers. It asks each for /readyz at intervals, as a real one
-// does: a server that is not ready gets no new connection, and the connections of one that does not
-// answer are closed. It never tries another server for a connection that was refused.
+// does: a server that is not ready gets no new connection unless none is ready, and the connections
+// of one that does not answer are closed. It never tries another server for a refused connection.
 
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -56,7 +56,8 @@ export async function startBalancer(
 
   const listening = createServer({ noDelay: true }, (client) => {
     const ready = inService();
-    const server = ready[turn++ % Math.max(1, ready.length)];
+    const open = ready.length > 0 ? ready : [...backends.keys()];
+    const server = open[turn++ % Math.max(1, open.length)];
     const backend = server === undefined ? undefined : backends.get(server);
     if (server === undefined || !backend) {
       client.resetAndDestroy();

@@ -2,7 +2,7 @@
 // servers, Temporal or Postgres meanwhile.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { patience } from "./patience.ts";
@@ -53,6 +53,11 @@ const pauseMs = 50;
 export function startLoad({ url, key, writers, retriesMax }: LoadOptions): Load {
   const source = `load-${createUuid()}`;
   const stopping = new AbortController();
+  const ending = new AbortController();
+  onTestFinished(() => {
+    stopping.abort();
+    ending.abort();
+  });
   const written: Written[] = [];
   const retries: Retry[] = [];
   const failures: string[] = [];
@@ -65,7 +70,7 @@ export function startLoad({ url, key, writers, retriesMax }: LoadOptions): Load 
       const answer = await request({ method, path, body, idempotencyKey });
       if (answer.status === 200) return answer.body;
       const isRetried = answer.status === 503 || answer.status === "broken connection";
-      if (!isRetried || attempt >= retriesMax) {
+      if (!isRetried || attempt >= retriesMax || ending.signal.aborted) {
         failures.push(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return undefined;
       }
@@ -91,7 +96,7 @@ export function startLoad({ url, key, writers, retriesMax }: LoadOptions): Load 
       return { status: response.status, body: await response.json(), retryAfterMs };
     } catch (error) {
       const { cause = error } = error as Error;
-      return { status: "broken connection", body: String(cause), retryAfterMs: 0 };
+      return { status: "broken connection", body: String(cause), retryAfterMs: pauseMs };
     }
   }
 

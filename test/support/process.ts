@@ -13,7 +13,6 @@ import { sendSignal } from "../../src/embedded/processes.ts";
 import { patience } from "./patience.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
-const startTimeoutMs = 30_000;
 
 export type Ended = { readonly code: number | null; readonly output: string };
 
@@ -116,9 +115,7 @@ function startFlags(folder: string): readonly string[] {
 async function becomeReady(service: Process): Promise<Process> {
   let end: Ended | undefined;
   void service.ended().then((ended) => (end = ended));
-  await vi.waitUntil(() => end ?? service.output().includes("waggle is ready on"), {
-    timeout: startTimeoutMs,
-  });
+  await vi.waitUntil(() => end ?? service.output().includes("waggle is ready on"), patience);
   if (end) throw new Error(`waggle ended with ${end.code}: ${end.output}`);
   return service;
 }

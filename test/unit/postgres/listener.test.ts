@@ -6,6 +6,7 @@ import {
   type Hooks,
   type ListenConnection,
 } from "../../../src/postgres/listener.ts";
+import { patience } from "../../support/patience.ts";
 
 type Fake = ListenConnection & { readonly hooks: () => Hooks; readonly tries: string[] };
 
@@ -43,11 +44,11 @@ test("listens again where a standby refused it after a cut", async () => {
     (payload) => heard.push(payload),
     () => (listening += 1),
   );
-  await expect.poll(() => listening).toBe(1);
+  await expect.poll(() => listening, patience).toBe(1);
 
   fake.hooks().onclose();
 
-  await expect.poll(() => listening).toBe(2);
+  await expect.poll(() => listening, patience).toBe(2);
   expect(fake.tries).toHaveLength(4);
   fake.hooks().onnotify("changes", "a");
   fake.hooks().onnotify("others", "b");
@@ -68,7 +69,7 @@ test("listens again where the connection closed during a LISTEN", async () => {
     () => (listening += 1),
   );
 
-  await expect.poll(() => listening).toBe(1);
+  await expect.poll(() => listening, patience).toBe(1);
   expect(fake.tries).toHaveLength(2);
   await listener.close();
 });
@@ -81,7 +82,7 @@ test("tries no more once it is closed", async () => {
     () => undefined,
     () => undefined,
   );
-  await expect.poll(() => fake.tries.length).toBeGreaterThan(0);
+  await expect.poll(() => fake.tries.length, patience).toBeGreaterThan(0);
 
   await listener.close();
 
