@@ -199,7 +199,7 @@ describe("the relay", () => {
 
   test("looks by itself where notifications are lost", async () => {
     const { client, calls } = aStarter();
-    const database = { ...own.database, listen: () => Promise.reject(new Error("away")) };
+    const database = { ...own.database, listen: () => undefined };
     const relay = createRelay({ database, client, logger, pollMs: 50 });
     relay.follow();
     onTestFinished(() => relay.stop());
