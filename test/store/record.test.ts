@@ -190,7 +190,9 @@ describe("record", () => {
   });
 
   test("a started session is answered as it is read", async () => {
-    const bucket = fc.dictionary(fc.constantFrom("a", "b\u0000", "__proto__"), fc.jsonValue());
+    // JSON text has no negative zero.
+    const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+    const bucket = fc.dictionary(fc.constantFrom("a", "b\u0000", "__proto__"), json);
     const input = fc.record(
       {
         session_name: fc.string({ minLength: 1 }),

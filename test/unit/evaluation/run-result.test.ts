@@ -109,10 +109,9 @@ test.each([
   expect(aggregate(name, [])).toBeNull();
 });
 
-const scores = fc.array(fc.oneof(fc.double({ noNaN: true, min: -1e9, max: 1e9 }), fc.boolean()), {
-  minLength: 1,
-  maxLength: 30,
-});
+// No negative zero, which sorts as zero and prints as zero, but is another value to `toBe`.
+const number = fc.double({ noNaN: true, min: -1e9, max: 1e9 }).map((value) => value + 0);
+const scores = fc.array(fc.oneof(number, fc.boolean()), { minLength: 1, maxLength: 30 });
 
 test("aggregates and outcomes do not depend on the order of the events", () => {
   fc.assert(
