@@ -69,13 +69,12 @@ export function startLoad({ url, key, writers, retriesMax }: LoadOptions): Load 
     for (let attempt = 0; ; attempt += 1) {
       const answer = await request({ method, path, body, idempotencyKey });
       if (answer.status === 200) return answer.body;
-      const isRetried = answer.status === 503 || answer.status === "broken connection";
-      if (!isRetried || attempt >= retriesMax || ending.signal.aborted) {
+      if (!isRetried(answer) || attempt >= retriesMax || ending.signal.aborted) {
         failures.push(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return undefined;
       }
       retries.push({ call: name, cause: answer.status });
-      await delay(answer.retryAfterMs);
+      await delay(answer.retryAfterMs || pauseMs);
     }
   }
 
@@ -96,7 +95,7 @@ export function startLoad({ url, key, writers, retriesMax }: LoadOptions): Load 
       return { status: response.status, body: await response.json(), retryAfterMs };
     } catch (error) {
       const { cause = error } = error as Error;
-      return { status: "broken connection", body: String(cause), retryAfterMs: pauseMs };
+      return { status: "broken connection", body: String(cause), retryAfterMs: 0 };
     }
   }
 
@@ -179,6 +178,12 @@ type Answer = {
   readonly body: unknown;
   readonly retryAfterMs: number;
 };
+
+/** Returns whether a call may succeed later, also where its first try is still running. */
+function isRetried({ status, body }: Answer): boolean {
+  const { errorCode } = body as { readonly errorCode?: unknown };
+  return status === 503 || status === "broken connection" || errorCode === "IDEMPOTENCY_IN_FLIGHT";
+}
 
 type StoredEvent = { readonly metadata: Readonly<Record<string, unknown>> };
 type ReadAnswer = { readonly event: StoredEvent };
