@@ -12,6 +12,7 @@ import { findRunningPostgres } from "../embedded/postgres.ts";
 import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
+import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
 import { createSandbox } from "./sandbox.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
@@ -89,11 +90,17 @@ async function checkUrl(url: string, setting: string): Promise<Finding> {
   const database = openDatabase({ url, connectionsMax: 1 });
   try {
     const { current, wanted } = await getMigrationState(database);
-    const found = `reachable, at migration ${current} of ${wanted}`;
-    if (current === wanted) return { found };
-    return { found, advice: current < wanted ? "run waggle migrate" : "use a newer release" };
+    const { pooling, advice } = await lookAtPooler(url);
+    const pooled = pooling === undefined ? "" : `, pooled ${pooling}`;
+    const found = `reachable, at migration ${current} of ${wanted}${pooled}`;
+    const behind = current < wanted ? ["run waggle migrate"] : [];
+    const ahead = current > wanted ? ["use a newer release"] : [];
+    const all = [...behind, ...ahead, ...advice];
+    return all.length === 0 ? { found } : { found, advice: all.join("; ") };
   } catch (error) {
     const found = `not reachable: ${(error as Error).message}`;
+    const advice = adviceOn(error);
+    if (advice !== undefined) return { found, advice };
     return { found, advice: `check ${setting} (its host, password and database) and the server` };
   } finally {
     await database.close();

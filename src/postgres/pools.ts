@@ -33,7 +33,10 @@ export type PoolName = "callers" | "commits" | "reads";
 export type PoolSizes = Readonly<Record<PoolName, number>>;
 
 export type PoolOptions = {
-  /** `postgres://…`; a `host=/folder` parameter names the folder of a unix socket, as in libpq. */
+  /**
+   * `postgres://…`; a `host=/folder` parameter names the folder of a unix socket, as in libpq, and
+   * `prepare=false` is for poolers that know no prepared statements.
+   */
   readonly url: string;
   /** Maximum connections of requests. Below three, all requests share one pool. */
   readonly connectionsMax?: number;
@@ -213,7 +216,6 @@ function openPool(
     connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
     // Short, so that the first request after Postgres returns finds it.
     backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
-    prepare: true,
     onnotice: () => {
       // Notices ("relation exists, skipping") do not help an operator.
     },

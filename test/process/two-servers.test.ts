@@ -13,6 +13,7 @@ import type { TestDatabase } from "../support/database.ts";
 import { type Server, serve } from "../support/deployment.ts";
 import { givenAProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
+import { skipWithoutPooler, startPooler } from "../support/pooler.ts";
 
 const timeoutMs = 300_000;
 /** What docs/decisions.md, 32, promises. */
@@ -114,6 +115,18 @@ describe("a key revoked through one server", { timeout: timeoutMs }, () => {
   test("is refused by the other, by its poll, where no notification arrives", async () => {
     const here = await serve(testDatabase.url);
     const there = await serve(await startDeafProxy(), "--access-poll-ms", "200");
+
+    await expectRevocationToReach(here, there);
+  });
+
+  test("is refused by the other behind a pooler, through which none arrives", async (context) => {
+    skipWithoutPooler(context);
+    const settings = {
+      ignore_startup_parameters: "statement_timeout, idle_in_transaction_session_timeout",
+    };
+    const url = `${await startPooler(testDatabase.url, settings)}&prepare=false`;
+    const flags = ["--access-poll-ms", "200"];
+    const [here, there] = [await serve(url, ...flags), await serve(url, ...flags)];
 
     await expectRevocationToReach(here, there);
   });

@@ -1,0 +1,83 @@
+// Behind PgBouncer in transaction mode: doctor names the settings that are needed, and with them
+// two servers under load share few connections. Skipped where PGBOUNCER is not set.
+
+import { expect, onTestFinished, test } from "vitest";
+import { startBalancer } from "../support/balancer.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { serve } from "../support/deployment.ts";
+import { givenAKey } from "../support/keys.ts";
+import { listWrongTotals, startLoad } from "../support/load.ts";
+import { patience } from "../support/patience.ts";
+import { countOthers, skipWithoutPooler, startPooler } from "../support/pooler.ts";
+import { givenADataFolder, run } from "../support/process.ts";
+import { givenAProject } from "../support/project.ts";
+
+const timeout = 300_000;
+const ignored = "statement_timeout, idle_in_transaction_session_timeout";
+
+async function givenADatabase(): Promise<TestDatabase> {
+  const testDatabase = await createTestDatabase();
+  onTestFinished(() => testDatabase.drop());
+  return testDatabase;
+}
+
+async function setTimeouts({ database, url }: TestDatabase): Promise<void> {
+  const name = database.sql()(new URL(url).pathname.slice(1));
+  await database.sql()`alter database ${name} set statement_timeout = '30s'`;
+  await database.sql()`alter database ${name} set idle_in_transaction_session_timeout = '10min'`;
+}
+
+test("doctor names what PgBouncer has to be set to", { timeout }, async (context) => {
+  skipWithoutPooler(context);
+  const testDatabase = await givenADatabase();
+  const folder = await givenADataFolder();
+  const doctor = async (url: string) =>
+    (await run("doctor", "--data", folder, "--database-url", url).ended()).output;
+
+  const refused = await doctor(await startPooler(testDatabase.url, {}));
+  expect(refused).toMatch(/^FAIL {2}database: not reachable: unsupported startup parameter/m);
+  expect(refused).toContain(`ignore_startup_parameters = ${ignored}`);
+
+  const dropped = await doctor(
+    await startPooler(testDatabase.url, { ignore_startup_parameters: ignored }),
+  );
+  expect(dropped).toMatch(/^FAIL {2}database: reachable, .*, pooled by transaction$/m);
+  expect(dropped).toContain("set statement_timeout = '30s'");
+  expect(dropped).toContain("set idle_in_transaction_session_timeout = '10min'");
+  expect(dropped).toContain("prepare=false");
+
+  await setTimeouts(testDatabase);
+  const url = await startPooler(testDatabase.url, { ignore_startup_parameters: ignored });
+  expect(await doctor(`${url}&prepare=false`)).toMatch(
+    /^ok {4}database: reachable, .*, pooled by transaction$/m,
+  );
+});
+
+test("two servers under load share the pooler's connections", { timeout }, async (context) => {
+  skipWithoutPooler(context);
+  const connectionsMax = 5;
+  const testDatabase = await givenADatabase();
+  const { database } = testDatabase;
+  const { secret: key } = await givenAKey(database, await givenAProject(database), {
+    kind: "project",
+  });
+  await setTimeouts(testDatabase);
+  // Those of this program, which stay open.
+  const before = await countOthers(testDatabase.url);
+  const url = await startPooler(testDatabase.url, {
+    ignore_startup_parameters: ignored,
+    default_pool_size: connectionsMax,
+  });
+  const start = () => serve(`${url}&prepare=false`, "--database-connections", "20");
+  const servers = await Promise.all([start(), start()]);
+  const balancer = await startBalancer(servers.map((server) => server.url));
+  await expect.poll(() => balancer.inService().length, patience).toBe(2);
+  const load = startLoad({ url: balancer.url, key, writers: 12, retriesMax: 0 });
+  await load.more(100);
+
+  expect((await countOthers(testDatabase.url)) - before).toBeLessThanOrEqual(connectionsMax);
+  await load.stop();
+  expect(load.failures).toEqual([]);
+  expect(await load.expectStored()).toBeGreaterThan(0);
+  expect(await listWrongTotals(database)).toEqual([]);
+});
