@@ -73,7 +73,7 @@ test("a data plane is archived exactly once though worker and Temporal are kille
     if (progress) seen.push(progress.done);
     return progress;
   };
-  await vi.waitUntil(async () => (await countArchived(projectIds)) > 0, { timeout: 90_000 });
+  await vi.waitUntil(async () => (await countArchived(projectIds)) > 0, { timeout: 240_000 });
   worker.kill("SIGKILL");
   process.kill(temporal.pid, "SIGKILL");
   await worker.ended();
@@ -81,7 +81,7 @@ test("a data plane is archived exactly once though worker and Temporal are kille
   worker = await startWorker(temporal);
 
   await vi.waitUntil(async () => (await look())?.state === "done", {
-    timeout: 120_000,
+    timeout: 240_000,
     interval: 500,
   });
   expect(seen.some((done) => done > 0 && done < eventsTotal)).toBe(true);
@@ -113,7 +113,7 @@ test("a data plane is archived exactly once though worker and Temporal are kille
   worker.kill("SIGTERM");
   expect((await worker.ended()).code).toBe(0);
   await temporalClient.close();
-}, 300_000);
+}, 600_000);
 
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
