@@ -109,10 +109,10 @@ describe("POST /v1/events/stream", () => {
       expect((await response.text()).endsWith(`"count":${eventCount}}\n`)).toBe(true);
     }, patience);
     const sql = service.database.sql();
-    const open = await sql`
+    const readOpen = () => sql`
       select pid from pg_stat_activity
       where datname = current_database() and state like 'idle in transaction%'`;
-    expect(open).toHaveLength(0);
+    await expect.poll(readOpen, patience).toHaveLength(0);
   });
 
   test("a bad filter is a 400 before anything is sent", async () => {

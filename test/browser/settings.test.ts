@@ -1,6 +1,7 @@
 // Administration in a real browser: scopes, members, keys, providers, budgets, retention, audit.
 
 import { describe, expect, test } from "vitest";
+import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 
 const app = givenApp({
@@ -60,7 +61,7 @@ describe("the settings of a project", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Add member" }).click();
     const role = page.getByRole("combobox", { name: "Role of ada@example.com" });
     await role.selectOption("project_viewer");
-    await expect.poll(() => role.isEnabled()).toBe(true);
+    await expect.poll(() => role.isEnabled(), patience).toBe(true);
     await page.reload();
     await role.waitFor();
     expect(await role.inputValue()).toBe("project_viewer");

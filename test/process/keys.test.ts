@@ -3,6 +3,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
+import { patience } from "../support/patience.ts";
 import {
   findPostmaster,
   givenADataFolder,
@@ -61,7 +62,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
 
     expect([made.code, revoked.code, listed.code]).toEqual([0, 0, 0]);
     expect(before).toBe(200);
-    await expect.poll(() => statusWith(url, secret)).toBe(404);
+    await expect.poll(() => statusWith(url, secret), patience).toBe(404);
     expect(listed.output).toMatch(
       /ingestion +project demo +ci +hh_ingst_.{4}….*revoked by command/,
     );
@@ -112,7 +113,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     expect(before).toBe(200);
     expect(revoked).toMatchObject({ code: 0 });
     expect(revoked.output).toMatch(/^keys that it created .*: 1$/m);
-    await expect.poll(() => statusWith(url, data.key_value)).toBe(404);
+    await expect.poll(() => statusWith(url, data.key_value), patience).toBe(404);
   });
 
   test("works while the service is not running, and leaves nothing running", async () => {

@@ -19,6 +19,7 @@ import { aKeyPrincipal, aUserPrincipal } from "../support/controlplane.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
+import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
 
@@ -79,7 +80,7 @@ async function untilSomebodyWaits(): Promise<void> {
         select from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
       return rows.length;
-    })
+    }, patience)
     .toBe(1);
 }
 
