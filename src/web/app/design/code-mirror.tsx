@@ -28,6 +28,7 @@ export function CodeMirror(props: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const newest = useRef(props);
+  const reported = useRef<string[]>([]);
   useEffect(() => {
     newest.current = props;
   });
@@ -38,7 +39,7 @@ export function CodeMirror(props: CodeEditorProps) {
     const editor = new EditorView({
       root,
       parent: root as unknown as Element,
-      state: createState(newest),
+      state: createState(newest, reported.current),
     });
     view.current = editor;
     return () => {
@@ -56,7 +57,11 @@ export function CodeMirror(props: CodeEditorProps) {
   }, [language, isReadOnly, label, linesMax]);
   useEffect(() => {
     const editor = view.current;
-    if (!editor || editor.state.doc.toString() === value) return;
+    // A text that the editor reported comes back as `value`, after more was typed if the page is
+    // slow. Only a text from elsewhere replaces what is in the editor.
+    const at = reported.current.lastIndexOf(value);
+    reported.current.splice(0, at < 0 ? reported.current.length : at + 1);
+    if (!editor || at >= 0 || editor.state.doc.toString() === value) return;
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
   }, [value]);
   useEffect(() => {
@@ -69,7 +74,11 @@ export function CodeMirror(props: CodeEditorProps) {
 /** Parts of an editor that change while it is on the screen. */
 const modes = { language: new Compartment(), access: new Compartment() };
 
-function createState(newest: { readonly current: CodeEditorProps }): EditorState {
+/** Texts are added to `reported` as they are given to `onChange`. */
+function createState(
+  newest: { readonly current: CodeEditorProps },
+  reported: string[],
+): EditorState {
   const { value, language, label, isReadOnly = false, linesMax = 24 } = newest.current;
   return EditorState.create({
     doc: value,
@@ -101,7 +110,10 @@ function createState(newest: { readonly current: CodeEditorProps }): EditorState
       modes.access.of(accessOf({ label, isReadOnly, linesMax })),
       tokenTheme,
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) newest.current.onChange?.(update.state.doc.toString());
+        if (!update.docChanged) return;
+        const text = update.state.doc.toString();
+        reported.push(text);
+        newest.current.onChange?.(text);
       }),
     ],
   });
