@@ -118,7 +118,10 @@ describe("the first visit", () => {
 
       expect(code, stderr).toBe(0);
       await page.waitForURL(/\/traces\/[^/]+$/);
-      await page.getByRole("main").getByText("What do bees do").first().waitFor();
+      // The programs on the page before contain the question too.
+      await page.getByRole("treeitem").filter({ hasText: "answer" }).last().click();
+      const details = page.getByRole("region", { name: "Chosen event" });
+      await details.getByText("What do bees do").first().waitFor();
       expect(faults).toEqual([]);
     },
   );
