@@ -31,7 +31,7 @@ const browsers = ["test/browser/**/*.test.ts"];
 export default defineConfig({
   test: {
     // These limits end what hangs. They say nothing of speed: a busy machine may need a minute.
-    testTimeout: 120_000,
+    testTimeout: 240_000,
     hookTimeout: 300_000,
     globalSetup: ["test/support/global-setup.ts"],
     sequence: { sequencer: LongestFirst },

@@ -164,7 +164,7 @@ const protocols: readonly { readonly name: string; readonly open: Open }[] = [
 ];
 
 async function reasonOfOne(): Promise<string | undefined> {
-  await vi.waitUntil(() => reasons.length > 0, { timeout: 60_000 });
+  await vi.waitUntil(() => reasons.length > 0, { timeout: 120_000 });
   return reasons[0];
 }
 

@@ -70,7 +70,7 @@ async function waitForEnd(browser: Browser): Promise<BrowserAnswer> {
     const answer = await me(browser);
     return answer.status === 200 ? undefined : answer;
   };
-  return vi.waitUntil(look, { timeout: 60_000 });
+  return vi.waitUntil(look, { timeout: 120_000 });
 }
 
 async function giveRole(email: string, role: string): Promise<Response> {
@@ -220,7 +220,7 @@ describe("a session ends", () => {
           () => false,
           (error: unknown) => (error as { reason?: string }).reason === "NOT_FOUND",
         ),
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     );
   });
 
@@ -292,7 +292,7 @@ describe("a session ends", () => {
 
     for (let count = 0; count < 199; count += 1) await people.signIns.create(signIn);
 
-    await vi.waitFor(async () => expect(await statusOf(first)).toBe(404), { timeout: 60_000 });
+    await vi.waitFor(async () => expect(await statusOf(first)).toBe(404), { timeout: 120_000 });
     expect([before, await statusOf(second)]).toEqual([200, 200]);
   });
 

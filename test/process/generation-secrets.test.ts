@@ -111,7 +111,7 @@ async function serve(
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
   const process = run("serve", ...words);
   const url = await vi.waitUntil(() => /ready on (http[^\s"]+)/.exec(process.output())?.[1], {
-    timeout: 60_000,
+    timeout: 120_000,
   });
   return { url, process };
 }

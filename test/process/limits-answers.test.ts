@@ -157,7 +157,7 @@ async function openAll(path: string, json: object, count: number): Promise<Unrea
   return unread;
 }
 
-const waiting = { timeout: 60_000, interval: 100 };
+const waiting = { timeout: 120_000, interval: 100 };
 
 /** Returns the answers that are neither given nor refused for later, and how many are refused. */
 function readHeads(unread: Unread): { readonly others: readonly string[]; readonly later: number } {

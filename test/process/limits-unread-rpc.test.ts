@@ -60,7 +60,7 @@ test.each(rpcProtocols)(
 
     const statuses = await underAttack(service, async () => {
       const unread = openUnreadStreams(service.url, attack, count);
-      await vi.waitUntil(() => unread.statuses().length === count, { timeout: 60_000 });
+      await vi.waitUntil(() => unread.statuses().length === count, { timeout: 120_000 });
       await delay(2_000);
       unread.close();
       return unread.statuses();

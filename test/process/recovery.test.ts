@@ -24,7 +24,7 @@ import { startTestTemporal } from "../support/temporal.ts";
 const timeoutMs = 300_000;
 const processesUrl = new URL("../../src/embedded/processes.ts", import.meta.url).href;
 /** For a machine that has much else to do. */
-const waitMs = { timeout: 60_000, interval: 50 };
+const waitMs = { timeout: 120_000, interval: 50 };
 
 /** With Temporal where its program is there. */
 let workflows: "on" | "off" = "on";
@@ -139,7 +139,7 @@ describe("a service that crashes", { timeout: timeoutMs }, () => {
     const folder = await givenADataFolder();
     const cutOff = run("start-once", "--data", folder, "--port", "0", "--operator-port", "0");
     const hasInitdb = async () => (await processesOf(folder)).length > 1;
-    await vi.waitUntil(hasInitdb, { timeout: 60_000, interval: 5 });
+    await vi.waitUntil(hasInitdb, { timeout: 120_000, interval: 5 });
 
     cutOff.kill("SIGKILL");
 
@@ -167,7 +167,7 @@ describe("a supervisor that is killed", { timeout: timeoutMs }, () => {
     const folder = await givenADataFolder();
     const supervisor = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
     await vi.waitUntil(async () => (await processesOf(folder)).length > 1, {
-      timeout: 60_000,
+      timeout: 120_000,
       interval: 5,
     });
 

@@ -128,7 +128,7 @@ describe("a program that was never ready", { timeout: timeoutMs }, () => {
 describe("SIGTERM to the supervisor", { timeout: timeoutMs }, () => {
   test("reaches the program, whose exit code it hands on", async () => {
     const { supervisor, pids } = await supervise("ready:wait");
-    await vi.waitUntil(() => pids().length === 1, { timeout: 60_000 });
+    await vi.waitUntil(() => pids().length === 1, { timeout: 120_000 });
 
     supervisor.kill("SIGTERM");
 
@@ -137,7 +137,7 @@ describe("SIGTERM to the supervisor", { timeout: timeoutMs }, () => {
 
   test("ends the pause after a crash", async () => {
     const { supervisor, pids } = await superviseWithPauses(longMs, ["ready:kill"]);
-    await vi.waitUntil(() => supervisor.output().includes(restarted), { timeout: 60_000 });
+    await vi.waitUntil(() => supervisor.output().includes(restarted), { timeout: 120_000 });
 
     supervisor.kill("SIGTERM");
 

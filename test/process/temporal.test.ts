@@ -92,8 +92,8 @@ describe("startTemporal", () => {
     const handle = await begin(client, "greeting");
 
     process.kill(pid, "SIGKILL");
-    await vi.waitUntil(() => server.pid !== pid, { timeout: 60_000 });
-    await vi.waitFor(() => handle.signal("goOn"), { timeout: 60_000 });
+    await vi.waitUntil(() => server.pid !== pid, { timeout: 120_000 });
+    await vi.waitFor(() => handle.signal("goOn"), { timeout: 120_000 });
 
     expect(await handle.result()).toBe("hello bee");
     expect({ address: server.address, uiUrl: server.uiUrl, causes }).toEqual({
@@ -136,7 +136,7 @@ describe("startTemporal", () => {
       onRestart: () => undefined,
     });
     const fault = expect(cutOff).rejects.toThrow("stopped by a test");
-    await vi.waitUntil(async () => (await processesOf(folder)).length > 0, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await processesOf(folder)).length > 0, { timeout: 120_000 });
     stopping.abort(new Error("stopped by a test"));
     await fault;
 
@@ -148,7 +148,7 @@ describe("startTemporal", () => {
 
     await startAndKill(folder);
 
-    await expect.poll(() => processesOf(folder), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => processesOf(folder), { timeout: 120_000 }).toEqual([]);
   });
 
   test("stops the server that a killed process left, and takes over its ports", async () => {
@@ -198,7 +198,7 @@ describe("startTemporal", () => {
 
     const query = "WaggleScope = 'project:1'";
     await vi.waitUntil(async () => (await client.workflow.count(query)).count === 1, {
-      timeout: 60_000,
+      timeout: 120_000,
     });
   });
 

@@ -27,7 +27,7 @@ describe("waggle start", () => {
 
     const uiUrl = await vi.waitUntil(
       () => /^Temporal's web page, .*: (http:\S+)$/m.exec(service.output())?.[1],
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     );
     expect(service.output().indexOf("waggle is ready on")).toBeLessThan(
       service.output().indexOf("Temporal's web page"),
@@ -35,7 +35,7 @@ describe("waggle start", () => {
     const page = await fetch(uiUrl);
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html"]);
     await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
-      timeout: 60_000,
+      timeout: 120_000,
     });
 
     service.kill("SIGTERM");
@@ -58,7 +58,7 @@ describe("waggle start", () => {
     const service = await start(folder, "--workflows", "on", "--log-level", "info");
     // The worker's code is bundled meanwhile, which takes seconds.
     await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
-      timeout: 60_000,
+      timeout: 120_000,
     });
 
     service.kill("SIGTERM");
@@ -77,7 +77,7 @@ describe("waggle start without a Temporal", () => {
     const service = await start(folder, ...flags, "--log-level", "info");
 
     await vi.waitUntil(() => service.output().includes("Python's sandbox is ready to start"), {
-      timeout: 60_000,
+      timeout: 120_000,
     });
 
     const { url, project_api_key: key } = await readCredentials(folder);
@@ -96,7 +96,7 @@ describe("waggle start without a Temporal", () => {
       ...["--workflows", "on", "--temporal-cli-path", "/nowhere/temporal"],
     );
 
-    await vi.waitUntil(() => service.output().includes("no Temporal: "), { timeout: 60_000 });
+    await vi.waitUntil(() => service.output().includes("no Temporal: "), { timeout: 120_000 });
 
     expect(service.output()).toContain("TEMPORAL_CLI_PATH names /nowhere/temporal");
     expect(service.output()).toContain("everything else works; evaluators, archives");
@@ -125,7 +125,7 @@ describe("waggle worker", () => {
       ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
     );
     await vi.waitUntil(() => worker.output().includes("Temporal cannot be reached"), {
-      timeout: 60_000,
+      timeout: 120_000,
     });
     // Long enough for three more looks.
     await new Promise((settle) => setTimeout(settle, 3_500));

@@ -161,13 +161,13 @@ describe("follow", () => {
 
     await append(here, "aa");
 
-    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), { timeout: 60_000 });
+    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), { timeout: 120_000 });
     await vi.waitFor(
       async () => {
         await append(here, "bb");
         expect(there.forgotten).toContain("bb");
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     );
   });
 

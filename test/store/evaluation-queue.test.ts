@@ -718,7 +718,7 @@ test("a dispatcher that follows takes turns by itself until it is stopped", asyn
 
   await write(1);
 
-  await expect.poll(() => startedOf(evaluator), { timeout: 60_000 }).toHaveLength(1);
+  await expect.poll(() => startedOf(evaluator), { timeout: 120_000 }).toHaveLength(1);
   await dispatcher.stop();
   await write(1);
   expect(await queuedRows()).toBe(1);

@@ -252,7 +252,7 @@ describe("a key that is revoked while it creates one", () => {
       const made = await elsewhere.transaction(async () => {
         const created = await aKeyOf(maker, createLocalKeys(elsewhere));
         revoking = keys.revokeWithCreated(maker.key.id, {}, operator);
-        await vi.waitUntil(isLockAwaited, { timeout: 60_000 });
+        await vi.waitUntil(isLockAwaited, { timeout: 120_000 });
         return created;
       });
 

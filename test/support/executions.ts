@@ -68,7 +68,7 @@ export async function givenAnExecutableRun(
     change: (verb) => ask(`POST ${path}/execution/${verb}`, {}),
     async until(state) {
       await vi.waitUntil(async () => (await get()).state === state, {
-        timeout: 240_000,
+        timeout: 900_000,
         interval: 200,
       });
       expect((await get()).state).toBe(state);

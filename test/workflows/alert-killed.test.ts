@@ -50,7 +50,7 @@ async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
 async function checkNow(server: EmbeddedTemporal): Promise<void> {
   const operator = openClient(server);
   const schedule = operator.client.schedule.getHandle("waggle-alerts");
-  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 60_000 });
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 120_000 });
   // Also while the run of this minute is going on.
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   await operator.close();

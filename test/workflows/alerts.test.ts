@@ -92,7 +92,7 @@ async function check(project: MetricProject, id: string, hours: number): Promise
     update alerts set due_at = ${new Date(nowHourMs - (hours - 1) * hourMs)}
     where project_id = ${project.projectId} and alert_id = ${id}`;
   const schedule = operator.client.schedule.getHandle("waggle-alerts");
-  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 60_000 });
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 120_000 });
   // Also while the run of this minute is going on.
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   const path = `GET /v1/alerts/${id}/evaluations`;
@@ -103,7 +103,7 @@ async function check(project: MetricProject, id: string, hours: number): Promise
       const checks = (data as Check[]).filter((one) => Date.parse(one.window_end) <= nowHourMs);
       return checks.length >= hours && checks.toReversed();
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   );
 }
 
@@ -115,7 +115,7 @@ function notificationsOf(project: MetricProject, id: string) {
       const all = data as { id: string; type: string; state: string; attempts: JsonObject[] }[];
       return all.every(({ state }) => state !== "pending") && all.toReversed();
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   );
 }
 

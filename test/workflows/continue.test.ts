@@ -64,7 +64,7 @@ beforeAll(async () => {
         () => true,
         () => false,
       ),
-    { timeout: 60_000, interval: 200 },
+    { timeout: 120_000, interval: 200 },
   );
   await connection.close();
 }, 600_000);
@@ -98,7 +98,7 @@ test("a long archive goes on as a new run, and counts on", async () => {
   const client = openClient(target);
   try {
     await vi.waitUntil(() => client.stateOf(workflowId).catch(() => undefined), {
-      timeout: 60_000,
+      timeout: 120_000,
     });
 
     const result = (await client.client.workflow.getHandle(workflowId).result()) as unknown;

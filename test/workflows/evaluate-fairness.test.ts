@@ -65,7 +65,7 @@ async function attackFrom(project: MetricProject): Promise<void> {
   }
   await send(project, 20);
   await vi.waitUntil(async () => (await countOpenChunks(project)) === evaluatorsOfProject, {
-    timeout: 60_000,
+    timeout: 120_000,
     interval: 200,
   });
 }

@@ -116,7 +116,7 @@ describe("evaluateChunk", () => {
 
     const query = `WaggleEvaluator = '${chunk.evaluatorId}' AND WaggleScope = '${chunk.projectId}'`;
     await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count === 1, {
-      timeout: 60_000,
+      timeout: 120_000,
     });
     const { staticSummary, memo, workflowId } = await handleOf(entry.workflowId)
       .describe()
@@ -142,7 +142,7 @@ describe("evaluateChunk", () => {
       const { raw } = await handle.describe();
       return raw.pendingActivities?.[0]?.lastFailure?.message;
     };
-    await vi.waitUntil(async () => (await failureOf()) === "no sandbox now", { timeout: 60_000 });
+    await vi.waitUntil(async () => (await failureOf()) === "no sandbox now", { timeout: 120_000 });
     isAway = false;
 
     expect(await handle.result()).toMatchObject({ end: { kind: "done" } });
@@ -157,7 +157,7 @@ describe("evaluateChunk", () => {
     const { client, operator, handleOf } = await given({ runStep, release });
 
     await client.start(entry);
-    await vi.waitUntil(() => begun.count === 1, { timeout: 60_000 });
+    await vi.waitUntil(() => begun.count === 1, { timeout: 120_000 });
     await handleOf(entry.workflowId).cancel();
 
     await expect(handleOf(entry.workflowId).result()).rejects.toThrow(/cancelled/i);
@@ -252,7 +252,7 @@ describe("backfill", () => {
 
     await client.start(entry);
     for (let count = 1; count <= 3; count += 1) {
-      await vi.waitUntil(() => begun.count === count, { timeout: 60_000 });
+      await vi.waitUntil(() => begun.count === count, { timeout: 120_000 });
       await client.terminate(workflowId, "a test");
     }
 
@@ -274,7 +274,7 @@ describe("backfill", () => {
     });
 
     await client.start(entry);
-    await vi.waitUntil(() => begun.count === 1, { timeout: 60_000 });
+    await vi.waitUntil(() => begun.count === 1, { timeout: 120_000 });
     await handleOf(entry.workflowId).cancel();
 
     await expect(handleOf(entry.workflowId).result()).rejects.toThrow(/cancelled/i);

@@ -102,7 +102,7 @@ test("events come into an annotation queue where no evaluator is enabled", async
     const { progress } = await project.ok(`GET /v1/queues/${id}/items?limit=1`);
     return (progress as { pending: number }).pending;
   };
-  await vi.waitUntil(async () => (await pending()) === 30, { timeout: 60_000, interval: 200 });
+  await vi.waitUntil(async () => (await pending()) === 30, { timeout: 120_000, interval: 200 });
 });
 
 test("events are scored as they come, by a workflow that an operator finds", async () => {
@@ -118,7 +118,7 @@ def evaluate(event):
   await send(project, 30);
 
   await vi.waitUntil(async () => (await countScored(project, "Twice n")) === 30, {
-    timeout: 60_000,
+    timeout: 120_000,
     interval: 200,
   });
   const want = Array.from({ length: 30 }, (_, n) => ({
@@ -135,7 +135,7 @@ def evaluate(event):
   expect(progress).toMatchObject({ state: "done", left: 0, failed: 0 });
   const query = `WaggleEvaluator = '${id}' AND WaggleScope = '${project.projectId}'`;
   await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count > 0, {
-    timeout: 60_000,
+    timeout: 120_000,
   });
   // Ids and counts: nothing of events or code is in Temporal.
   const history = Buffer.from(JSON.stringify(await handle.fetchHistory())).toString();
@@ -159,7 +159,7 @@ test("a session of a run is scored when it has outputs", async () => {
     const { complete, events } = await project.ok(`GET /v1/runs/${String(runId)}/progress`);
     return complete === true && events === 1;
   };
-  const waiting = { timeout: 60_000, interval: 100 };
+  const waiting = { timeout: 120_000, interval: 100 };
   const metrics = async () =>
     (await project.ok(`GET /v1/sessions/${String(id)}`))["metrics"] as Record<string, unknown>;
   await vi.waitUntil(isLookedAt, waiting);
@@ -189,7 +189,7 @@ test("a session of a run without outputs is scored when the run is completed", a
     const { data } = await project.ok(`GET /v1/metrics/${id}/events/${event}/why`);
     return (data as { outcome: string }).outcome;
   };
-  const waiting = { timeout: 60_000, interval: 100 };
+  const waiting = { timeout: 120_000, interval: 100 };
   await vi.waitUntil(async () => (await outcome(sessionId)) === "session_open", waiting);
 
   await project.ok(`PUT /v1/runs/${String(runId)}`, { status: "completed" });
@@ -210,7 +210,7 @@ test("what fails says so in its event, and the others are scored", async () => {
 
   const areAllThere = async () =>
     (await scoresOf(project)).every(({ metrics }) => Object.keys(metrics).length > 0);
-  await vi.waitUntil(areAllThere, { timeout: 60_000, interval: 200 });
+  await vi.waitUntil(areAllThere, { timeout: 120_000, interval: 200 });
   const failed = { odd_failure: "EXCEPTION: ZeroDivisionError: division by zero" };
   const got = (await scoresOf(project)).map(({ metrics }) => metrics);
   expect(got).toEqual([failed, { odd: 1 }, failed, { odd: 1 }, failed, { odd: 1 }]);
@@ -220,7 +220,7 @@ test("a chunk that an operator cancels is finished by another, no event scored t
   const project = await givenAMetricProject(service);
   const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
   await send(project, 80);
-  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 120_000 });
   const [first = ""] = await workflowIdsOf(id);
 
   await operator.client.workflow.getHandle(first).cancel();
@@ -242,7 +242,7 @@ test("disabling an evaluator ends its chunk at the next commit", async () => {
   const project = await givenAMetricProject(service);
   const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
   await send(project, 200);
-  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 120_000 });
 
   await project.call(`PUT /v1/metrics/${id}`, { enabled_in_prod: false });
 
@@ -259,7 +259,7 @@ test("archiving a project ends what evaluates it", async () => {
   const project = await givenAMetricProject(service);
   const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
   await send(project, 500);
-  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 60_000 });
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 120_000 });
   const [workflowId = ""] = await workflowIdsOf(id);
 
   const { scopes, archives } = await aControlplane({ database: service.database });

@@ -165,7 +165,7 @@ test("a cancelled execution keeps its answers, and goes on where it was", async 
   const run = await givenAnExecutableRun(service, "slow-200", 60);
   await run.start({ concurrency: 2 });
   await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 2, {
-    timeout: 60_000,
+    timeout: 120_000,
   });
 
   await run.change("cancel");
@@ -189,7 +189,7 @@ test("an execution that an operator cancels in Temporal ends as cancelled", asyn
   const run = await givenAnExecutableRun(service, "slow-200", 200);
   const { workflow_id: workflowId } = await run.start({ concurrency: 1 });
   await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 0, {
-    timeout: 60_000,
+    timeout: 120_000,
   });
 
   const handle = operator.client.workflow.getHandle(workflowId);
@@ -217,7 +217,7 @@ test("ten failures in a row end an execution, and a resumption tries again", asy
   );
   expect(sessions).toHaveLength(10);
   await run.change("resume");
-  await vi.waitUntil(async () => keysSeen().length === 20, { timeout: 60_000 });
+  await vi.waitUntil(async () => keysSeen().length === 20, { timeout: 120_000 });
   // Another try is another call: the provider must not answer it from memory.
   expect(new Set(keysSeen()).size).toBe(20);
   await run.until("failed");

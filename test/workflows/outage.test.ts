@@ -67,7 +67,7 @@ test("access ends without Temporal, and the rest is done when it is back", async
   }
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
   await vi.waitUntil(async () => (await outbox()).every(({ attempts }) => attempts > 0), {
-    timeout: 60_000,
+    timeout: 120_000,
   });
   expect(await outbox()).toMatchObject([
     { workflow: "archiveProject", isStarted: false, failed: true },

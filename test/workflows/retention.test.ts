@@ -86,14 +86,14 @@ type Run = JsonObject & { readonly state: string; readonly files: readonly strin
 /** Has the schedule look, and waits until a project has so many completed runs. */
 async function runs(call: Awaited<ReturnType<typeof caller>>, count: number): Promise<Run[]> {
   const schedule = operator.client.schedule.getHandle("waggle-retention");
-  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 60_000 });
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 120_000 });
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   return vi.waitUntil(
     async () => {
       const all = (await call("GET", "/runs"))["data"] as unknown as Run[];
       return all.filter(({ state }) => state === "completed").length >= count && all;
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   );
 }
 

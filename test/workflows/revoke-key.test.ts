@@ -76,7 +76,7 @@ describe("revokeKey", () => {
     // The service, and the worker, which remembers evaluators and providers.
     const keyId = await revokeAKey();
 
-    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 60_000 });
+    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 120_000 });
 
     const workflowId = `revoke-key-${keyId}`;
     const handle = client.client.workflow.getHandle(workflowId);
@@ -97,7 +97,7 @@ describe("revokeKey", () => {
         }
         return undefined;
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     );
 
     expect(found.type).toBe("revokeKey");
@@ -121,12 +121,12 @@ describe("revokeKey", () => {
         const now = await client.progressOf(workflowId).catch(() => undefined);
         return now?.done === 2 ? now : undefined;
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     );
     expect(progress).toMatchObject({ done: 2, left: 1 });
     expect(await isConfirmed(keyId)).toBe(false);
 
-    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 60_000 });
+    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 120_000 });
   });
 });
 
@@ -156,7 +156,7 @@ test("a namespace without our search attributes gets its workflows all the same"
   const entry = revokeKeyEntry({ ...ids, changeId: 1, actor: "a test" });
   try {
     // A namespace is there some moments after it was registered.
-    await vi.waitFor(() => starter.start(entry), { timeout: 60_000 });
+    await vi.waitFor(() => starter.start(entry), { timeout: 120_000 });
 
     expect(await starter.getState(entry.workflowId)).toBe("running");
     const listed = starter.listRunning(ids.scopeId, { exceptTypes: ["revokeKey"], limit: 10 });

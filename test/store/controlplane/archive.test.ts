@@ -280,7 +280,7 @@ async function untilWaiting(count: number): Promise<void> {
           where datname = current_database() and wait_event_type = 'Lock'`;
         return row?.count;
       },
-      { timeout: 60_000, interval: 10 },
+      { timeout: 120_000, interval: 10 },
     )
     .toBe(count);
 }
