@@ -57,8 +57,8 @@ export function CodeMirror(props: CodeEditorProps) {
   }, [language, isReadOnly, label, linesMax]);
   useEffect(() => {
     const editor = view.current;
-    // A text that the editor reported comes back as `value`, after more was typed if the page is
-    // slow. Only a text from elsewhere replaces what is in the editor.
+    // While the page lags, `value` is a text that the editor reported before more was typed. Only
+    // a text that the editor did not report replaces the text in it.
     const at = reported.current.lastIndexOf(value);
     reported.current.splice(0, at < 0 ? reported.current.length : at + 1);
     if (!editor || at >= 0 || editor.state.doc.toString() === value) return;
