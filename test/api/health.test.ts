@@ -16,6 +16,7 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.js";
 import type { HealthCheckResponse } from "../../gen/grpc/health/v1/health_pb.js";
 import { healthWatchesPerConnectionMax } from "../../src/base/limits.ts";
+import { patience } from "../support/patience.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 
@@ -96,7 +97,7 @@ describe("a watch too many on one connection", () => {
     expect(checked.status).toBe(Status.SERVING);
     elsewhere.leave();
     // The place of the one that left is free again.
-    await vi.waitFor(async () => (await watch(client)).leave(), { timeout: 120_000 });
+    await vi.waitFor(async () => (await watch(client)).leave(), patience);
   });
 });
 
@@ -114,7 +115,7 @@ test("any number of callers costs the database one query a second", async () => 
       ]);
       return (await countQueries()) >= before + 3;
     },
-    { timeout: 120_000, interval: 20 },
+    { ...patience, interval: 20 },
   );
 
   const seconds = (performance.now() - startedAtMs) / 1_000;

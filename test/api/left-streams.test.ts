@@ -13,6 +13,7 @@ import {
 } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
+import { patience } from "../support/patience.ts";
 import { keyOf, startTransport } from "../support/transport.ts";
 import type { TestTransport } from "../support/transport.ts";
 
@@ -164,7 +165,7 @@ const protocols: readonly { readonly name: string; readonly open: Open }[] = [
 ];
 
 async function reasonOfOne(): Promise<string | undefined> {
-  await vi.waitUntil(() => reasons.length > 0, { timeout: 120_000 });
+  await vi.waitUntil(() => reasons.length > 0, patience);
   return reasons[0];
 }
 

@@ -14,6 +14,7 @@ import type { Manifest } from "../../src/access/roles/manifest.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import type { Browser, BrowserAnswer } from "../support/browser.ts";
 import type { Account } from "../support/identity-provider.ts";
+import { patience } from "../support/patience.ts";
 import { type SignInSetup, startSignIn } from "../support/sign-in.ts";
 
 const accounts: Record<string, Account> = {
@@ -70,7 +71,7 @@ async function waitForEnd(browser: Browser): Promise<BrowserAnswer> {
     const answer = await me(browser);
     return answer.status === 200 ? undefined : answer;
   };
-  return vi.waitUntil(look, { timeout: 120_000 });
+  return vi.waitUntil(look, patience);
 }
 
 async function giveRole(email: string, role: string): Promise<Response> {
@@ -220,7 +221,7 @@ describe("a session ends", () => {
           () => false,
           (error: unknown) => (error as { reason?: string }).reason === "NOT_FOUND",
         ),
-      { timeout: 120_000 },
+      patience,
     );
   });
 
@@ -292,7 +293,7 @@ describe("a session ends", () => {
 
     for (let count = 0; count < 199; count += 1) await people.signIns.create(signIn);
 
-    await vi.waitFor(async () => expect(await statusOf(first)).toBe(404), { timeout: 120_000 });
+    await vi.waitFor(async () => expect(await statusOf(first)).toBe(404), patience);
     expect([before, await statusOf(second)]).toEqual([200, 200]);
   });
 

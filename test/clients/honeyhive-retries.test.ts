@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type MetricProject, givenAMetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import {
   honeyhiveReport,
@@ -63,7 +64,7 @@ async function whileReadsFail<T>(work: () => Promise<T>): Promise<T> {
         await endWaiting();
         return (await failedExports()) > before;
       },
-      { timeout: 120_000, interval: 50 },
+      { ...patience, interval: 50 },
     );
     // Where the client ends first, the assertions say so.
     failed.catch(() => undefined);

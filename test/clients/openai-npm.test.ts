@@ -337,7 +337,7 @@ describe("npm openai", () => {
       if (count === 100) break;
     }
 
-    await vi.waitFor(() => expect(standIn.running()).toBe(0), { timeout: 120_000 });
+    await vi.waitFor(() => expect(standIn.running()).toBe(0), patience);
 
     expect(standIn.requests).toMatchObject([{ model: "endless", isAborted: true }]);
     await vi.waitFor(async () => {

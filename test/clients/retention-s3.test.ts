@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createFileStore } from "../../src/tracing/retention/file-store.ts";
 import { installPython, sayMissing } from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
+import { patience } from "../support/patience.ts";
 
 let server: ChildProcess | undefined;
 let endpoint: string;
@@ -24,7 +25,7 @@ beforeAll(async () => {
   endpoint = `http://127.0.0.1:${port}`;
   const program = join(environment.folder, "bin/moto_server");
   server = spawn(program, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
-  await vi.waitUntil(() => fetch(endpoint).catch(() => undefined), { timeout: 120_000 });
+  await vi.waitUntil(() => fetch(endpoint).catch(() => undefined), patience);
   // The chain of AWS finds them, as on an operator's machine.
   vi.stubEnv("AWS_ACCESS_KEY_ID", "waggle");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");

@@ -10,6 +10,7 @@ import { anEncryptionKey } from "../support/credentials.ts";
 import { createTestDatabase, urlOf } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { patience } from "../support/patience.ts";
 import { type Process, run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 import { standInApis } from "../support/stand-in/providers.ts";
@@ -110,9 +111,10 @@ async function serve(
   };
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
   const process = run("serve", ...words);
-  const url = await vi.waitUntil(() => /ready on (http[^\s"]+)/.exec(process.output())?.[1], {
-    timeout: 120_000,
-  });
+  const url = await vi.waitUntil(
+    () => /ready on (http[^\s"]+)/.exec(process.output())?.[1],
+    patience,
+  );
   return { url, process };
 }
 

@@ -140,7 +140,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
       const folder = await givenAStoppedService();
       const listing = run("keys", "list", "--data", folder);
       await vi.waitUntil(async () => (await findPostmaster(folder)) !== undefined, {
-        timeout: 120_000,
+        ...patience,
         interval: 5,
       });
 

@@ -25,6 +25,7 @@ import {
   type UnreadStreams,
 } from "../support/attack/unread.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
+import { patience } from "../support/patience.ts";
 
 const timeoutMs = 300_000;
 
@@ -157,7 +158,7 @@ async function openAll(path: string, json: object, count: number): Promise<Unrea
   return unread;
 }
 
-const waiting = { timeout: 120_000, interval: 100 };
+const waiting = { ...patience, interval: 100 };
 
 /** Returns the answers that are neither given nor refused for later, and how many are refused. */
 function readHeads(unread: Unread): { readonly others: readonly string[]; readonly later: number } {

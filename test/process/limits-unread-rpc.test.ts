@@ -9,6 +9,7 @@ import { protocols, rpcProtocols, toHttp } from "../support/attack/protocols.ts"
 import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
 import { openUnreadStreams } from "../support/attack/unread.ts";
 import { underAttack } from "../support/attack/watch.ts";
+import { patience } from "../support/patience.ts";
 
 const timeoutMs = 300_000;
 const eventsOfPage = 60;
@@ -60,7 +61,7 @@ test.each(rpcProtocols)(
 
     const statuses = await underAttack(service, async () => {
       const unread = openUnreadStreams(service.url, attack, count);
-      await vi.waitUntil(() => unread.statuses().length === count, { timeout: 120_000 });
+      await vi.waitUntil(() => unread.statuses().length === count, patience);
       await delay(2_000);
       unread.close();
       return unread.statuses();

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { request } from "node:http";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { sayMissing } from "../clients/environment.ts";
+import { patience } from "../support/patience.ts";
 import {
   findGuards,
   findPostmaster,
@@ -24,7 +25,7 @@ import { startTestTemporal } from "../support/temporal.ts";
 const timeoutMs = 300_000;
 const processesUrl = new URL("../../src/embedded/processes.ts", import.meta.url).href;
 /** For a machine that has much else to do. */
-const waitMs = { timeout: 120_000, interval: 50 };
+const waitMs = { ...patience, interval: 50 };
 
 /** With Temporal where its program is there. */
 let workflows: "on" | "off" = "on";
@@ -139,7 +140,7 @@ describe("a service that crashes", { timeout: timeoutMs }, () => {
     const folder = await givenADataFolder();
     const cutOff = run("start-once", "--data", folder, "--port", "0", "--operator-port", "0");
     const hasInitdb = async () => (await processesOf(folder)).length > 1;
-    await vi.waitUntil(hasInitdb, { timeout: 120_000, interval: 5 });
+    await vi.waitUntil(hasInitdb, { ...patience, interval: 5 });
 
     cutOff.kill("SIGKILL");
 
@@ -167,7 +168,7 @@ describe("a supervisor that is killed", { timeout: timeoutMs }, () => {
     const folder = await givenADataFolder();
     const supervisor = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
     await vi.waitUntil(async () => (await processesOf(folder)).length > 1, {
-      timeout: 120_000,
+      ...patience,
       interval: 5,
     });
 

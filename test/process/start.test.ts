@@ -148,9 +148,7 @@ describe("a signal while starting", { timeout: timeoutMs }, () => {
     // Nothing listens on port 1.
     const url = "postgres://waggle@127.0.0.1:1/waggle";
     const service = run(command, "--data", folder, "--database-url", url);
-    await vi.waitUntil(() => service.output().includes("waiting for the database"), {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(() => service.output().includes("waiting for the database"), patience);
 
     service.kill("SIGTERM");
 
@@ -166,7 +164,7 @@ describe("a signal while starting", { timeout: timeoutMs }, () => {
   ])("while Postgres is being $name leaves nothing running", async ({ path }) => {
     const folder = await givenADataFolder();
     const cutOff = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
-    await vi.waitUntil(() => existsSync(join(folder, path)), { timeout: 120_000, interval: 5 });
+    await vi.waitUntil(() => existsSync(join(folder, path)), { ...patience, interval: 5 });
 
     cutOff.kill("SIGTERM");
 
@@ -252,7 +250,7 @@ describe("after kill -9", { timeout: timeoutMs }, () => {
       async () =>
         (await findPostmaster(folder)) !== postmaster &&
         (await fetch(`${url}/readyz`)).status === 200,
-      { timeout: 120_000, interval: 100 },
+      { ...patience, interval: 100 },
     );
     expect(await readEventStatus(url, project_api_key, eventId)).toBe(200);
     await sendEvent(url, project_api_key);

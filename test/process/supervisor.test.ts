@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { sendSignal } from "../../src/embedded/processes.ts";
+import { patience } from "../support/patience.ts";
 import { runProgram } from "../support/process.ts";
 import type { Process } from "../support/process.ts";
 
@@ -128,7 +129,7 @@ describe("a program that was never ready", { timeout: timeoutMs }, () => {
 describe("SIGTERM to the supervisor", { timeout: timeoutMs }, () => {
   test("reaches the program, whose exit code it hands on", async () => {
     const { supervisor, pids } = await supervise("ready:wait");
-    await vi.waitUntil(() => pids().length === 1, { timeout: 120_000 });
+    await vi.waitUntil(() => pids().length === 1, patience);
 
     supervisor.kill("SIGTERM");
 
@@ -137,7 +138,7 @@ describe("SIGTERM to the supervisor", { timeout: timeoutMs }, () => {
 
   test("ends the pause after a crash", async () => {
     const { supervisor, pids } = await superviseWithPauses(longMs, ["ready:kill"]);
-    await vi.waitUntil(() => supervisor.output().includes(restarted), { timeout: 120_000 });
+    await vi.waitUntil(() => supervisor.output().includes(restarted), patience);
 
     supervisor.kill("SIGTERM");
 

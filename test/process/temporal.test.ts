@@ -92,8 +92,8 @@ describe("startTemporal", () => {
     const handle = await begin(client, "greeting");
 
     process.kill(pid, "SIGKILL");
-    await vi.waitUntil(() => server.pid !== pid, { timeout: 120_000 });
-    await vi.waitFor(() => handle.signal("goOn"), { timeout: 120_000 });
+    await vi.waitUntil(() => server.pid !== pid, patience);
+    await vi.waitFor(() => handle.signal("goOn"), patience);
 
     expect(await handle.result()).toBe("hello bee");
     expect({ address: server.address, uiUrl: server.uiUrl, causes }).toEqual({
@@ -136,7 +136,7 @@ describe("startTemporal", () => {
       onRestart: () => undefined,
     });
     const fault = expect(cutOff).rejects.toThrow("stopped by a test");
-    await vi.waitUntil(async () => (await processesOf(folder)).length > 0, { timeout: 120_000 });
+    await vi.waitUntil(async () => (await processesOf(folder)).length > 0, patience);
     stopping.abort(new Error("stopped by a test"));
     await fault;
 
@@ -148,7 +148,7 @@ describe("startTemporal", () => {
 
     await startAndKill(folder);
 
-    await expect.poll(() => processesOf(folder), { timeout: 120_000 }).toEqual([]);
+    await expect.poll(() => processesOf(folder), patience).toEqual([]);
   });
 
   test("stops the server that a killed process left, and takes over its ports", async () => {
@@ -197,9 +197,7 @@ describe("startTemporal", () => {
     await begin(client, "found");
 
     const query = "WaggleScope = 'project:1'";
-    await vi.waitUntil(async () => (await client.workflow.count(query)).count === 1, {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(async () => (await client.workflow.count(query)).count === 1, patience);
   });
 
   test("shows the end of the server's log when it does not start", async () => {

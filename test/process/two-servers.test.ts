@@ -82,7 +82,7 @@ describe("a key revoked through one server", { timeout: timeoutMs }, () => {
     await expectRevocationToReach(here, there);
 
     await expect
-      .poll(() => registeredServers(), { timeout: 120_000 })
+      .poll(() => registeredServers(), patience)
       .toEqual([
         { name: expect.stringContaining(`pid ${here.process.pid}`) as string, isUpToDate: true },
         { name: expect.stringContaining(`pid ${there.process.pid}`) as string, isUpToDate: true },

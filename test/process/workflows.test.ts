@@ -3,6 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { sayMissing } from "../clients/environment.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 import { givenADataFolder, processesOf, readCredentials, run, start } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 
@@ -27,16 +28,17 @@ describe("waggle start", () => {
 
     const uiUrl = await vi.waitUntil(
       () => /^Temporal's web page, .*: (http:\S+)$/m.exec(service.output())?.[1],
-      { timeout: 120_000 },
+      patience,
     );
     expect(service.output().indexOf("waggle is ready on")).toBeLessThan(
       service.output().indexOf("Temporal's web page"),
     );
     const page = await fetch(uiUrl);
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html"]);
-    await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(
+      () => service.output().includes("Temporal is reached; workflows run"),
+      patience,
+    );
 
     service.kill("SIGTERM");
     expect((await service.ended()).code).toBe(0);
@@ -57,9 +59,10 @@ describe("waggle start", () => {
     const folder = await givenADataFolder();
     const service = await start(folder, "--workflows", "on", "--log-level", "info");
     // The worker's code is bundled meanwhile, which takes seconds.
-    await vi.waitUntil(() => service.output().includes("Temporal is reached; workflows run"), {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(
+      () => service.output().includes("Temporal is reached; workflows run"),
+      patience,
+    );
 
     service.kill("SIGTERM");
 
@@ -76,9 +79,10 @@ describe("waggle start without a Temporal", () => {
     const flags = ["--workflows", "on", "--temporal-cli-path", "/nowhere/temporal"];
     const service = await start(folder, ...flags, "--log-level", "info");
 
-    await vi.waitUntil(() => service.output().includes("Python's sandbox is ready to start"), {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(
+      () => service.output().includes("Python's sandbox is ready to start"),
+      patience,
+    );
 
     const { url, project_api_key: key } = await readCredentials(folder);
     const response = await fetch(`${url}/v1/metrics`, {
@@ -96,7 +100,7 @@ describe("waggle start without a Temporal", () => {
       ...["--workflows", "on", "--temporal-cli-path", "/nowhere/temporal"],
     );
 
-    await vi.waitUntil(() => service.output().includes("no Temporal: "), { timeout: 120_000 });
+    await vi.waitUntil(() => service.output().includes("no Temporal: "), patience);
 
     expect(service.output()).toContain("TEMPORAL_CLI_PATH names /nowhere/temporal");
     expect(service.output()).toContain("everything else works; evaluators, archives");
@@ -124,9 +128,7 @@ describe("waggle worker", () => {
     const worker = run(
       ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
     );
-    await vi.waitUntil(() => worker.output().includes("Temporal cannot be reached"), {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(() => worker.output().includes("Temporal cannot be reached"), patience);
     // Long enough for three more looks.
     await new Promise((settle) => setTimeout(settle, 3_500));
 

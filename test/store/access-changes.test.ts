@@ -161,14 +161,11 @@ describe("follow", () => {
 
     await append(here, "aa");
 
-    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), { timeout: 120_000 });
-    await vi.waitFor(
-      async () => {
-        await append(here, "bb");
-        expect(there.forgotten).toContain("bb");
-      },
-      { timeout: 120_000 },
-    );
+    await vi.waitFor(() => expect(there.forgotten).toContain("aa"), patience);
+    await vi.waitFor(async () => {
+      await append(here, "bb");
+      expect(there.forgotten).toContain("bb");
+    }, patience);
   });
 
   test("forgets everything at its first look, when lookups may be under way", async () => {

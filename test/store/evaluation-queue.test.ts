@@ -28,6 +28,7 @@ import {
   templateName,
   type TestDatabase,
 } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
@@ -718,7 +719,7 @@ test("a dispatcher that follows takes turns by itself until it is stopped", asyn
 
   await write(1);
 
-  await expect.poll(() => startedOf(evaluator), { timeout: 120_000 }).toHaveLength(1);
+  await expect.poll(() => startedOf(evaluator), patience).toHaveLength(1);
   await dispatcher.stop();
   await write(1);
   expect(await queuedRows()).toBe(1);

@@ -22,6 +22,7 @@ import type { Database } from "../../src/postgres/database.ts";
 import { createTestDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
+import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 
 let testDatabase: TestDatabase;
@@ -179,9 +180,10 @@ describe("revoke", () => {
     await here.revoke(key.id, {}, tester);
 
     // The clock stands still, so age cannot be what ends it.
-    await vi.waitFor(() => expect(there.authenticate(bearer(secret))).rejects.toEqual(notFound), {
-      timeout: 120_000,
-    });
+    await vi.waitFor(
+      () => expect(there.authenticate(bearer(secret))).rejects.toEqual(notFound),
+      patience,
+    );
   });
 
   test("ends a key by age on a server that heard nothing, and not before", async () => {

@@ -16,6 +16,7 @@ import type { TestDatabase } from "../support/database.ts";
 import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { aUserPrincipal } from "../support/controlplane.ts";
+import { patience } from "../support/patience.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -252,7 +253,7 @@ describe("a key that is revoked while it creates one", () => {
       const made = await elsewhere.transaction(async () => {
         const created = await aKeyOf(maker, createLocalKeys(elsewhere));
         revoking = keys.revokeWithCreated(maker.key.id, {}, operator);
-        await vi.waitUntil(isLockAwaited, { timeout: 120_000 });
+        await vi.waitUntil(isLockAwaited, patience);
         return created;
       });
 

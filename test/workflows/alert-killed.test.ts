@@ -8,6 +8,7 @@ import { sayMissing } from "../clients/environment.ts";
 import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
 import { urlOf } from "../support/database.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { type Process, run as runCommand } from "../support/process.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
@@ -50,7 +51,7 @@ async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
 async function checkNow(server: EmbeddedTemporal): Promise<void> {
   const operator = openClient(server);
   const schedule = operator.client.schedule.getHandle("waggle-alerts");
-  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 120_000 });
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), patience);
   // Also while the run of this minute is going on.
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   await operator.close();
@@ -75,7 +76,7 @@ test("a notification that was sent but not recorded is sent again", async () => 
 
   const first = await startWorker(temporal);
   await checkNow(temporal);
-  await vi.waitUntil(() => receiver.received.length === 1, { timeout: 120_000 });
+  await vi.waitUntil(() => receiver.received.length === 1, patience);
   first.kill("SIGKILL");
   await first.ended();
   const before = await project.ok(`GET /v1/alerts/${id}/notifications`);
@@ -86,7 +87,7 @@ test("a notification that was sent but not recorded is sent again", async () => 
       const [one] = all as { id: string; state: string; attempts: unknown[] }[];
       return one?.state === "delivered" && one;
     },
-    { timeout: 120_000, interval: 200 },
+    { ...patience, interval: 200 },
   );
   second.kill("SIGTERM");
   await second.ended();

@@ -16,6 +16,7 @@ import {
 } from "../support/alerts.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
@@ -92,7 +93,7 @@ async function check(project: MetricProject, id: string, hours: number): Promise
     update alerts set due_at = ${new Date(nowHourMs - (hours - 1) * hourMs)}
     where project_id = ${project.projectId} and alert_id = ${id}`;
   const schedule = operator.client.schedule.getHandle("waggle-alerts");
-  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 120_000 });
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), patience);
   // Also while the run of this minute is going on.
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   const path = `GET /v1/alerts/${id}/evaluations`;
@@ -103,7 +104,7 @@ async function check(project: MetricProject, id: string, hours: number): Promise
       const checks = (data as Check[]).filter((one) => Date.parse(one.window_end) <= nowHourMs);
       return checks.length >= hours && checks.toReversed();
     },
-    { timeout: 120_000, interval: 100 },
+    { ...patience, interval: 100 },
   );
 }
 
@@ -115,7 +116,7 @@ function notificationsOf(project: MetricProject, id: string) {
       const all = data as { id: string; type: string; state: string; attempts: JsonObject[] }[];
       return all.every(({ state }) => state !== "pending") && all.toReversed();
     },
-    { timeout: 120_000, interval: 100 },
+    { ...patience, interval: 100 },
   );
 }
 

@@ -5,6 +5,7 @@ import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
@@ -78,10 +79,11 @@ async function given(criteria: string, events: number) {
     ...{ project, backfill, get },
     change: (action: string) => call(`POST ${path}/${backfill.id}/${action}`, {}),
     until: (state: string) =>
-      vi.waitUntil(async () => (await get()).state === state, { timeout: 120_000, interval: 200 }),
+      vi.waitUntil(async () => (await get()).state === state, { ...patience, interval: 200 }),
     untilScored: (count: number) =>
       vi.waitUntil(async () => (await countScored(project)) >= count, {
-        ...{ timeout: 120_000, interval: 200 },
+        ...patience,
+        interval: 200,
       }),
   };
 }

@@ -24,6 +24,7 @@ import {
   targetOf,
 } from "../support/workflows.ts";
 import { aControlplane } from "../support/controlplane.ts";
+import { patience } from "../support/patience.ts";
 import { recordHistory } from "./histories.ts";
 import { startWorker } from "../support/worker.ts";
 
@@ -64,7 +65,7 @@ beforeAll(async () => {
         () => true,
         () => false,
       ),
-    { timeout: 120_000, interval: 200 },
+    { ...patience, interval: 200 },
   );
   await connection.close();
 }, 600_000);
@@ -97,9 +98,7 @@ test("a long archive goes on as a new run, and counts on", async () => {
   const app = await startWorker({ target, database, clusters });
   const client = openClient(target);
   try {
-    await vi.waitUntil(() => client.stateOf(workflowId).catch(() => undefined), {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(() => client.stateOf(workflowId).catch(() => undefined), patience);
 
     const result = (await client.client.workflow.getHandle(workflowId).result()) as unknown;
 

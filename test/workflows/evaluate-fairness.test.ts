@@ -7,6 +7,7 @@ import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
@@ -65,7 +66,7 @@ async function attackFrom(project: MetricProject): Promise<void> {
   }
   await send(project, 20);
   await vi.waitUntil(async () => (await countOpenChunks(project)) === evaluatorsOfProject, {
-    timeout: 120_000,
+    ...patience,
     interval: 200,
   });
 }
@@ -107,7 +108,7 @@ test("an organization in which nothing ends keeps no other one from its scores",
   await send(victim, 10);
 
   await vi.waitUntil(async () => (await countScored(victim)) === 10, {
-    timeout: 120_000,
+    ...patience,
     interval: 200,
   });
   expect(await countScored(first)).toBe(0);

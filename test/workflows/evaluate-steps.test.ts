@@ -24,6 +24,7 @@ import {
   stepsOf,
   type Services,
 } from "../support/evaluation-worker.ts";
+import { patience } from "../support/patience.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { openClient } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
@@ -115,9 +116,10 @@ describe("evaluateChunk", () => {
     await handleOf(entry.workflowId).result();
 
     const query = `WaggleEvaluator = '${chunk.evaluatorId}' AND WaggleScope = '${chunk.projectId}'`;
-    await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count === 1, {
-      timeout: 120_000,
-    });
+    await vi.waitUntil(
+      async () => (await operator.client.workflow.count(query)).count === 1,
+      patience,
+    );
     const { staticSummary, memo, workflowId } = await handleOf(entry.workflowId)
       .describe()
       .then(async (description) => ({
@@ -142,7 +144,7 @@ describe("evaluateChunk", () => {
       const { raw } = await handle.describe();
       return raw.pendingActivities?.[0]?.lastFailure?.message;
     };
-    await vi.waitUntil(async () => (await failureOf()) === "no sandbox now", { timeout: 120_000 });
+    await vi.waitUntil(async () => (await failureOf()) === "no sandbox now", patience);
     isAway = false;
 
     expect(await handle.result()).toMatchObject({ end: { kind: "done" } });
@@ -157,7 +159,7 @@ describe("evaluateChunk", () => {
     const { client, operator, handleOf } = await given({ runStep, release });
 
     await client.start(entry);
-    await vi.waitUntil(() => begun.count === 1, { timeout: 120_000 });
+    await vi.waitUntil(() => begun.count === 1, patience);
     await handleOf(entry.workflowId).cancel();
 
     await expect(handleOf(entry.workflowId).result()).rejects.toThrow(/cancelled/i);
@@ -252,7 +254,7 @@ describe("backfill", () => {
 
     await client.start(entry);
     for (let count = 1; count <= 3; count += 1) {
-      await vi.waitUntil(() => begun.count === count, { timeout: 120_000 });
+      await vi.waitUntil(() => begun.count === count, patience);
       await client.terminate(workflowId, "a test");
     }
 
@@ -274,7 +276,7 @@ describe("backfill", () => {
     });
 
     await client.start(entry);
-    await vi.waitUntil(() => begun.count === 1, { timeout: 120_000 });
+    await vi.waitUntil(() => begun.count === 1, patience);
     await handleOf(entry.workflowId).cancel();
 
     await expect(handleOf(entry.workflowId).result()).rejects.toThrow(/cancelled/i);

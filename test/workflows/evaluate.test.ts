@@ -7,6 +7,7 @@ import { sayMissing } from "../clients/environment.ts";
 import { aControlplane } from "../support/controlplane.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
@@ -102,7 +103,7 @@ test("events come into an annotation queue where no evaluator is enabled", async
     const { progress } = await project.ok(`GET /v1/queues/${id}/items?limit=1`);
     return (progress as { pending: number }).pending;
   };
-  await vi.waitUntil(async () => (await pending()) === 30, { timeout: 120_000, interval: 200 });
+  await vi.waitUntil(async () => (await pending()) === 30, { ...patience, interval: 200 });
 });
 
 test("events are scored as they come, by a workflow that an operator finds", async () => {
@@ -118,7 +119,7 @@ def evaluate(event):
   await send(project, 30);
 
   await vi.waitUntil(async () => (await countScored(project, "Twice n")) === 30, {
-    timeout: 120_000,
+    ...patience,
     interval: 200,
   });
   const want = Array.from({ length: 30 }, (_, n) => ({
@@ -134,9 +135,7 @@ def evaluate(event):
   const progress = await operator.progressOf(workflowId);
   expect(progress).toMatchObject({ state: "done", left: 0, failed: 0 });
   const query = `WaggleEvaluator = '${id}' AND WaggleScope = '${project.projectId}'`;
-  await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count > 0, {
-    timeout: 120_000,
-  });
+  await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count > 0, patience);
   // Ids and counts: nothing of events or code is in Temporal.
   const history = Buffer.from(JSON.stringify(await handle.fetchHistory())).toString();
   const payloads = [...history.matchAll(/"data":"([^"]*)"/g)].map(([, data = ""]) =>
@@ -159,7 +158,7 @@ test("a session of a run is scored when it has outputs", async () => {
     const { complete, events } = await project.ok(`GET /v1/runs/${String(runId)}/progress`);
     return complete === true && events === 1;
   };
-  const waiting = { timeout: 120_000, interval: 100 };
+  const waiting = { ...patience, interval: 100 };
   const metrics = async () =>
     (await project.ok(`GET /v1/sessions/${String(id)}`))["metrics"] as Record<string, unknown>;
   await vi.waitUntil(isLookedAt, waiting);
@@ -189,7 +188,7 @@ test("a session of a run without outputs is scored when the run is completed", a
     const { data } = await project.ok(`GET /v1/metrics/${id}/events/${event}/why`);
     return (data as { outcome: string }).outcome;
   };
-  const waiting = { timeout: 120_000, interval: 100 };
+  const waiting = { ...patience, interval: 100 };
   await vi.waitUntil(async () => (await outcome(sessionId)) === "session_open", waiting);
 
   await project.ok(`PUT /v1/runs/${String(runId)}`, { status: "completed" });
@@ -210,7 +209,7 @@ test("what fails says so in its event, and the others are scored", async () => {
 
   const areAllThere = async () =>
     (await scoresOf(project)).every(({ metrics }) => Object.keys(metrics).length > 0);
-  await vi.waitUntil(areAllThere, { timeout: 120_000, interval: 200 });
+  await vi.waitUntil(areAllThere, { ...patience, interval: 200 });
   const failed = { odd_failure: "EXCEPTION: ZeroDivisionError: division by zero" };
   const got = (await scoresOf(project)).map(({ metrics }) => metrics);
   expect(got).toEqual([failed, { odd: 1 }, failed, { odd: 1 }, failed, { odd: 1 }]);
@@ -220,7 +219,7 @@ test("a chunk that an operator cancels is finished by another, no event scored t
   const project = await givenAMetricProject(service);
   const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
   await send(project, 80);
-  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 120_000 });
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, patience);
   const [first = ""] = await workflowIdsOf(id);
 
   await operator.client.workflow.getHandle(first).cancel();
@@ -228,7 +227,7 @@ test("a chunk that an operator cancels is finished by another, no event scored t
   const before = await countScored(project, "slow");
 
   await vi.waitUntil(async () => (await countScored(project, "slow")) === 80, {
-    timeout: 120_000,
+    ...patience,
     interval: 500,
   });
   expect(before).toBeLessThan(80);
@@ -242,7 +241,7 @@ test("disabling an evaluator ends its chunk at the next commit", async () => {
   const project = await givenAMetricProject(service);
   const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
   await send(project, 200);
-  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 120_000 });
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, patience);
 
   await project.call(`PUT /v1/metrics/${id}`, { enabled_in_prod: false });
 
@@ -259,7 +258,7 @@ test("archiving a project ends what evaluates it", async () => {
   const project = await givenAMetricProject(service);
   const id = await project.make({ name: "slow", criteria: slowCode, ...enabled });
   await send(project, 500);
-  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, { timeout: 120_000 });
+  await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, patience);
   const [workflowId = ""] = await workflowIdsOf(id);
 
   const { scopes, archives } = await aControlplane({ database: service.database });

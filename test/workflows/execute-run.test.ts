@@ -7,6 +7,7 @@ import { providersOf } from "../support/chats.ts";
 import { openTestClusters } from "../support/database.ts";
 import { type ExecutableRun, givenAnExecutableRun } from "../support/executions.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
@@ -164,9 +165,7 @@ test("the cost is the sum of the calls, of another model too", async () => {
 test("a cancelled execution keeps its answers, and goes on where it was", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 60);
   await run.start({ concurrency: 2 });
-  await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 2, {
-    timeout: 120_000,
-  });
+  await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 2, patience);
 
   await run.change("cancel");
   await run.until("cancelled");
@@ -188,9 +187,7 @@ test("a cancelled execution keeps its answers, and goes on where it was", async 
 test("an execution that an operator cancels in Temporal ends as cancelled", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 200);
   const { workflow_id: workflowId } = await run.start({ concurrency: 1 });
-  await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 0, {
-    timeout: 120_000,
-  });
+  await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 0, patience);
 
   const handle = operator.client.workflow.getHandle(workflowId);
   await handle.cancel();
@@ -217,7 +214,7 @@ test("ten failures in a row end an execution, and a resumption tries again", asy
   );
   expect(sessions).toHaveLength(10);
   await run.change("resume");
-  await vi.waitUntil(async () => keysSeen().length === 20, { timeout: 120_000 });
+  await vi.waitUntil(async () => keysSeen().length === 20, patience);
   // Another try is another call: the provider must not answer it from memory.
   expect(new Set(keysSeen()).size).toBe(20);
   await run.until("failed");

@@ -6,6 +6,7 @@ import type { Clusters } from "../../src/postgres/clusters.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { aControlplane } from "../support/controlplane.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import {
@@ -70,7 +71,7 @@ test("a cluster that is away holds up its own data planes alone, until it is bac
   const stateOf = (id: string) => client.stateOf(id).catch(() => undefined);
   try {
     const doneId = `archive-dataplane-${here.dataplaneId}`;
-    await expect.poll(() => stateOf(doneId), { timeout: 120_000 }).toBe("COMPLETED");
+    await expect.poll(() => stateOf(doneId), patience).toBe("COMPLETED");
     expect(await stateOf(`archive-dataplane-${there.dataplaneId}`)).toBe("RUNNING");
     expect(await stateOf(workflowId)).toBe("RUNNING");
     expect(await client.progressOf(workflowId)).toMatchObject({

@@ -9,6 +9,7 @@ import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/tempora
 import { searchAttributesOf } from "../../src/workflows/search-attributes.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { aFreePort } from "../support/socket.ts";
 import { startTestTemporal } from "../support/temporal.ts";
@@ -66,9 +67,7 @@ test("access ends without Temporal, and the rest is done when it is back", async
     expect((await request("GET", "/v1/events/none", key)).status).toBe(404);
   }
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
-  await vi.waitUntil(async () => (await outbox()).every(({ attempts }) => attempts > 0), {
-    timeout: 120_000,
-  });
+  await vi.waitUntil(async () => (await outbox()).every(({ attempts }) => attempts > 0), patience);
   expect(await outbox()).toMatchObject([
     { workflow: "archiveProject", isStarted: false, failed: true },
     { workflow: "revokeKey", isStarted: false, failed: true },

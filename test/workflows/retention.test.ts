@@ -12,6 +12,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { withKey } from "../support/tenants.ts";
@@ -86,14 +87,14 @@ type Run = JsonObject & { readonly state: string; readonly files: readonly strin
 /** Has the schedule look, and waits until a project has so many completed runs. */
 async function runs(call: Awaited<ReturnType<typeof caller>>, count: number): Promise<Run[]> {
   const schedule = operator.client.schedule.getHandle("waggle-retention");
-  await vi.waitUntil(() => schedule.describe().catch(() => undefined), { timeout: 120_000 });
+  await vi.waitUntil(() => schedule.describe().catch(() => undefined), patience);
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   return vi.waitUntil(
     async () => {
       const all = (await call("GET", "/runs"))["data"] as unknown as Run[];
       return all.filter(({ state }) => state === "completed").length >= count && all;
     },
-    { timeout: 120_000, interval: 100 },
+    { ...patience, interval: 100 },
   );
 }
 

@@ -9,6 +9,7 @@ import { createWorkflowClient, isAboutSearchAttributes } from "../../src/workflo
 import { sayMissing } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { openClient, targetOf } from "../support/workflows.ts";
@@ -76,7 +77,7 @@ describe("revokeKey", () => {
     // The service, and the worker, which remembers evaluators and providers.
     const keyId = await revokeAKey();
 
-    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 120_000 });
+    await vi.waitUntil(() => isConfirmed(keyId), patience);
 
     const workflowId = `revoke-key-${keyId}`;
     const handle = client.client.workflow.getHandle(workflowId);
@@ -90,15 +91,12 @@ describe("revokeKey", () => {
     const { orgId, projectId } = service.project;
     const query = `WaggleOrganization = '${orgId}' AND WaggleScope = '${projectId}'`;
 
-    const found = await vi.waitUntil(
-      async () => {
-        for await (const one of client.client.workflow.list({ query })) {
-          if (one.workflowId === `revoke-key-${keyId}`) return one;
-        }
-        return undefined;
-      },
-      { timeout: 120_000 },
-    );
+    const found = await vi.waitUntil(async () => {
+      for await (const one of client.client.workflow.list({ query })) {
+        if (one.workflowId === `revoke-key-${keyId}`) return one;
+      }
+      return undefined;
+    }, patience);
 
     expect(found.type).toBe("revokeKey");
     expect(found.memo).toMatchObject({ key: keyId, organization: orgId, scope: projectId });
@@ -116,17 +114,14 @@ describe("revokeKey", () => {
     const keyId = await revokeAKey();
     const workflowId = `revoke-key-${keyId}`;
 
-    const progress = await vi.waitUntil(
-      async () => {
-        const now = await client.progressOf(workflowId).catch(() => undefined);
-        return now?.done === 2 ? now : undefined;
-      },
-      { timeout: 120_000 },
-    );
+    const progress = await vi.waitUntil(async () => {
+      const now = await client.progressOf(workflowId).catch(() => undefined);
+      return now?.done === 2 ? now : undefined;
+    }, patience);
     expect(progress).toMatchObject({ done: 2, left: 1 });
     expect(await isConfirmed(keyId)).toBe(false);
 
-    await vi.waitUntil(() => isConfirmed(keyId), { timeout: 120_000 });
+    await vi.waitUntil(() => isConfirmed(keyId), patience);
   });
 });
 
@@ -156,7 +151,7 @@ test("a namespace without our search attributes gets its workflows all the same"
   const entry = revokeKeyEntry({ ...ids, changeId: 1, actor: "a test" });
   try {
     // A namespace is there some moments after it was registered.
-    await vi.waitFor(() => starter.start(entry), { timeout: 120_000 });
+    await vi.waitFor(() => starter.start(entry), patience);
 
     expect(await starter.getState(entry.workflowId)).toBe("running");
     const listed = starter.listRunning(ids.scopeId, { exceptTypes: ["revokeKey"], limit: 10 });

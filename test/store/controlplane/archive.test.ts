@@ -12,6 +12,7 @@ import { aControlplane, aKeyPrincipal } from "../../support/controlplane.ts";
 import type { TestControlplane } from "../../support/controlplane.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import type { TestDatabase } from "../../support/database.ts";
+import { patience } from "../../support/patience.ts";
 
 let testDatabase: TestDatabase;
 let plane: TestControlplane;
@@ -280,7 +281,7 @@ async function untilWaiting(count: number): Promise<void> {
           where datname = current_database() and wait_event_type = 'Lock'`;
         return row?.count;
       },
-      { timeout: 120_000, interval: 10 },
+      { ...patience, interval: 10 },
     )
     .toBe(count);
 }
