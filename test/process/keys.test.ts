@@ -25,15 +25,6 @@ async function statusWith(url: string, key: string): Promise<number> {
   return response.status;
 }
 
-/** Returns a data folder with a database and keys, on which nothing runs. */
-async function givenAStoppedService(): Promise<string> {
-  const folder = await givenADataFolder();
-  const service = await start(folder);
-  service.kill("SIGTERM");
-  await service.ended();
-  return folder;
-}
-
 function lastLine(output: string): string {
   return output.trimEnd().split("\n").at(-1) ?? "";
 }
@@ -117,7 +108,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
   });
 
   test("works while the service is not running, and leaves nothing running", async () => {
-    const folder = await givenAStoppedService();
+    const folder = await givenADataFolder();
 
     const made = await run(
       "keys",
@@ -137,7 +128,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
   test.each(["SIGTERM", "SIGINT"] as const)(
     "stops the Postgres it started at %s",
     async (signal) => {
-      const folder = await givenAStoppedService();
+      const folder = await givenADataFolder();
       const listing = run("keys", "list", "--data", folder);
       await vi.waitUntil(async () => (await findPostmaster(folder)) !== undefined, {
         ...patience,
@@ -154,7 +145,7 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
   );
 
   test("stops the Postgres it started when nobody reads what it prints", async () => {
-    const folder = await givenAStoppedService();
+    const folder = await givenADataFolder();
 
     const command = `"$0" "$1" keys list --data "$2" | true`;
     const main = new URL("../../src/main.ts", import.meta.url).pathname;

@@ -3,7 +3,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { givenADataFolder, readCredentials, run, start } from "../support/process.ts";
+import {
+  givenADataFolder,
+  givenAnEmptyDataFolder,
+  readCredentials,
+  run,
+  start,
+} from "../support/process.ts";
 
 const timeoutMs = 300_000;
 
@@ -60,7 +66,7 @@ describe("waggle members", { timeout: timeoutMs }, () => {
   });
 
   test("without words, or with half of them, says how to use it", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const { code, output } = await run("members", "give", "--data", folder).ended();
 
     expect(code).toBe(1);
@@ -70,7 +76,7 @@ describe("waggle members", { timeout: timeoutMs }, () => {
 
 describe("a faulty roles manifest", { timeout: timeoutMs }, () => {
   test("ends the start with its file and line", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const path = join(folder, "own-roles.yaml");
     await writeFile(path, "roles:\n  system_admin:\n    title: S\n    levels: [team]\n");
     const flags = ["--data", folder, "--port", "0", "--workflows", "off"];

@@ -9,7 +9,7 @@ import { givenAKey } from "../support/keys.ts";
 import { listWrongTotals, startLoad } from "../support/load.ts";
 import { patience } from "../support/patience.ts";
 import { countOthers, skipWithoutPooler, startPooler } from "../support/pooler.ts";
-import { givenADataFolder, run } from "../support/process.ts";
+import { givenAnEmptyDataFolder, run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 
 const timeout = 300_000;
@@ -30,7 +30,7 @@ async function setTimeouts({ database, url }: TestDatabase): Promise<void> {
 test("doctor names what PgBouncer has to be set to", { timeout }, async (context) => {
   skipWithoutPooler(context);
   const testDatabase = await givenADatabase();
-  const folder = await givenADataFolder();
+  const folder = await givenAnEmptyDataFolder();
   const doctor = async (url: string) =>
     (await run("doctor", "--data", folder, "--database-url", url).ended()).output;
 

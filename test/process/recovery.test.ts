@@ -12,6 +12,7 @@ import {
   findPostmaster,
   findServicePid,
   givenADataFolder,
+  givenAnEmptyDataFolder,
   processesOf,
   readCredentials,
   run,
@@ -137,7 +138,7 @@ describe("a service that crashes", { timeout: timeoutMs }, () => {
   );
 
   test("while Postgres is being made leaves no process behind", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const cutOff = run("start-once", "--data", folder, "--port", "0", "--operator-port", "0");
     const hasInitdb = async () => (await processesOf(folder)).length > 1;
     await vi.waitUntil(hasInitdb, { ...patience, interval: 5 });
@@ -165,7 +166,7 @@ describe("a supervisor that is killed", { timeout: timeoutMs }, () => {
   });
 
   test("takes a service with it that is still starting", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const supervisor = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
     await vi.waitUntil(async () => (await processesOf(folder)).length > 1, {
       ...patience,
@@ -202,7 +203,7 @@ describe("the guard of a server", { timeout: timeoutMs }, () => {
 describe("the guard of a program", { timeout: timeoutMs }, () => {
   test("that does not heed the first signal ends it by force", async () => {
     // Names the program in its command line.
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const parent = runGuarding(folder, "process.on('SIGTERM', () => console.log('not now'))");
     await vi.waitUntil(() => parent.output().includes("running"), waitMs);
     const [guard] = await findGuards(folder);
@@ -263,7 +264,7 @@ describe("an orderly end", { timeout: timeoutMs }, () => {
 
 describe("a start that cannot succeed", { timeout: timeoutMs }, () => {
   test("because of a setting ends at once with its exit code", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
 
     const { code, output } = await run("start", "--data", folder, "--port", "x").ended();
 

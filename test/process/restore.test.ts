@@ -12,7 +12,13 @@ import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { backUp } from "../support/base-backup.ts";
 import { patience } from "../support/patience.ts";
-import { givenADataFolder, type Process, readCredentials, startOnce } from "../support/process.ts";
+import {
+  givenADataFolder,
+  givenAnEmptyDataFolder,
+  type Process,
+  readCredentials,
+  startOnce,
+} from "../support/process.ts";
 
 async function withPostgres<T>(folder: string, work: (database: Database) => Promise<T>) {
   const url = await findRunningPostgres(folder);
@@ -98,7 +104,7 @@ test(
     await withPostgres(folder, (database) => archiveLog(database.sql()));
     await end(service, "SIGKILL");
 
-    const restored = await givenADataFolder();
+    const restored = await givenAnEmptyDataFolder();
     await copyFile(join(folder, "credentials.json"), join(restored, "credentials.json"));
     await symlink(backup, join(restored, "postgres"));
     const settings = [

@@ -13,6 +13,7 @@ import {
   findPostmaster,
   findServicePid,
   givenADataFolder,
+  givenAnEmptyDataFolder,
   hasTerminals,
   processesOf,
   readCredentials,
@@ -48,7 +49,7 @@ async function readEventStatus(url: string, key: string, eventId: string): Promi
 
 describe("the first start", { timeout: timeoutMs }, () => {
   test("writes credentials that only its owner can read and that work", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
 
     const service = await start(folder);
 
@@ -74,7 +75,7 @@ describe("the first start", { timeout: timeoutMs }, () => {
 
   test("prints a curl command that works as it stands, on a terminal", async ({ skip }) => {
     if (!(await hasTerminals())) skip("there is no script of util-linux to make a terminal");
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
 
     const service = await startOnATerminal(folder);
 
@@ -85,7 +86,7 @@ describe("the first start", { timeout: timeoutMs }, () => {
   });
 
   test("names the file of keys and prints none of them where no terminal reads it", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const service = await start(folder);
     service.kill("SIGTERM");
 
@@ -101,7 +102,7 @@ describe("the first start", { timeout: timeoutMs }, () => {
   });
 
   test("that was cut off before credentials.json is made up for by the next", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const first = await startOnce(folder);
     first.kill("SIGKILL");
     await first.ended();
@@ -162,7 +163,7 @@ describe("a signal while starting", { timeout: timeoutMs }, () => {
     { name: "initialised", path: "postgres.new" },
     { name: "started", path: "postgres/postmaster.pid" },
   ])("while Postgres is being $name leaves nothing running", async ({ path }) => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const cutOff = run("start", "--data", folder, "--port", "0", "--operator-port", "0");
     await vi.waitUntil(() => existsSync(join(folder, path)), { ...patience, interval: 5 });
 

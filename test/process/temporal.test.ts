@@ -13,7 +13,7 @@ import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/tempora
 import { openConnection } from "../../src/workflows/namespace.ts";
 import { searchAttributeNames } from "../../src/workflows/search-attributes.ts";
 import { sayMissing } from "../clients/environment.ts";
-import { findGuards, givenADataFolder, processesOf } from "../support/process.ts";
+import { findGuards, givenAnEmptyDataFolder, processesOf } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
 import { activities } from "./temporal-activities.ts";
@@ -83,7 +83,7 @@ const begin = (client: Client, workflowId: string) =>
 
 describe("startTemporal", () => {
   test("goes on with a workflow after a kill -9 of the server, on the same ports", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const causes: string[] = [];
     const server = await start(folder, (cause) => causes.push(cause));
     const { address, uiUrl, pid } = server;
@@ -105,7 +105,7 @@ describe("startTemporal", () => {
   });
 
   test("finds earlier workflows at the next start, on the same ports", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const first = await start(folder);
     await begin(clientOf(first), "earlier");
     await first.stop();
@@ -118,7 +118,7 @@ describe("startTemporal", () => {
   });
 
   test("leaves no process when it is stopped, nor when its start is cut off", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const server = await start(folder);
     const running = await processesOf(folder);
     const guards = await findGuards(folder);
@@ -144,7 +144,7 @@ describe("startTemporal", () => {
   });
 
   test("leaves no process when the process that started it is killed", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
 
     await startAndKill(folder);
 
@@ -152,7 +152,7 @@ describe("startTemporal", () => {
   });
 
   test("stops the server that a killed process left, and takes over its ports", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const orphan = await startAndKill(folder, { isGuardKilled: true });
     expect(await processesOf(folder)).toEqual([orphan.pid]);
 
@@ -165,10 +165,10 @@ describe("startTemporal", () => {
   });
 
   test("takes other ports where its own are in use, and says so of given ones", async () => {
-    const one = await start(await givenADataFolder());
+    const one = await start(await givenAnEmptyDataFolder());
     const port = Number(one.address.split(":")[1]);
     const uiPort = Number(new URL(one.uiUrl).port);
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const { signal } = new AbortController();
     const options = { ...temporalFrom(), folder, signal, onRestart: () => undefined };
 
@@ -183,7 +183,7 @@ describe("startTemporal", () => {
   });
 
   test("registers the search attributes in a database that lacks them", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     const first = await start(folder);
     const connection = openConnection(first.address);
     await connection.operatorService.removeSearchAttributes({
@@ -201,7 +201,7 @@ describe("startTemporal", () => {
   });
 
   test("shows the end of the server's log when it does not start", async () => {
-    const folder = await givenADataFolder();
+    const folder = await givenAnEmptyDataFolder();
     await mkdir(join(folder, "temporal/temporal.db"), { recursive: true });
 
     await expect(start(folder)).rejects.toThrow(

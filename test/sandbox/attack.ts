@@ -37,7 +37,10 @@ export type Attempt = {
 };
 
 export type Arena = {
-  /** Makes the attempt while the neighbour is answered. */
+  /**
+   * Makes the attempt while the neighbour is answered. All attempts of a file share a process,
+   * unless one of them ends it.
+   */
   attempt(attempt: Attempt): Promise<PythonOutcome>;
   /** Runs code of its own in a process of its own, while the neighbour is answered. */
   run(code: string): Promise<PythonOutcome>;
@@ -48,6 +51,7 @@ export type Arena = {
 export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
   let sandbox: PythonSandbox;
   let neighbour: PythonSession;
+  let attacker: PythonSession | undefined;
 
   beforeAll(async () => {
     sandbox = await startSandbox(limits);
@@ -74,12 +78,8 @@ export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
 
   return {
     async attempt(attempt) {
-      const attacker = await sandbox.open(evaluator, { owner: anOwner("attacker") });
-      try {
-        return await besideNeighbour(attacker.run({ inputs: toInputs(attempt) }));
-      } finally {
-        await attacker.close();
-      }
+      attacker ??= await sandbox.open(evaluator, { owner: anOwner("attacker") });
+      return besideNeighbour(attacker.run({ inputs: toInputs(attempt) }));
     },
     async run(code) {
       const session = await sandbox.open(code, { owner: anOwner("attacker") });

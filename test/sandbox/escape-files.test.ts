@@ -180,9 +180,9 @@ describe("an evaluator", () => {
   });
 
   test("has files of its own, which the next process does not see", async () => {
-    const write = "open('/tmp/mine', 'w').write('x'); import os; got = os.listdir('/tmp')";
-    const first = await arena.attempt({ python: write });
-    const next = await arena.attempt({ python: "import os; got = os.listdir('/tmp')" });
+    const list = "import os; result = str(os.listdir('/tmp'))";
+    const first = await arena.run(`open('/tmp/mine', 'w').write('x'); ${list}`);
+    const next = await arena.run(list);
 
     expect(first).toMatchObject({ kind: "value", value: "['mine']" });
     expect(next).toMatchObject({ kind: "value", value: "[]" });

@@ -21,6 +21,8 @@ declare module "vitest" {
     serverUrl: string;
     /** Address from which test/support/temporal.ts gets the Temporal server. */
     temporalStarterUrl: string;
+    /** Folder in which test/support/process.ts prepares the data folder that tests copy. */
+    preparedFolder: string;
   }
 }
 
@@ -53,9 +55,11 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   await makingSnapshot;
   await unpacking;
   project.provide("temporalStarterUrl", temporal.url);
+  const preparedFolder = await mkdtemp(join(tmpdir(), "waggle-prepared-"));
+  project.provide("preparedFolder", preparedFolder);
   return async () => {
     await Promise.all([server.stop(), temporal.stop()]);
-    await rm(folder, { recursive: true, force: true });
+    for (const path of [folder, preparedFolder]) await rm(path, { recursive: true, force: true });
   };
 }
 

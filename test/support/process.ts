@@ -2,11 +2,12 @@
 
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { onTestFinished, vi } from "vitest";
+import { inject, onTestFinished, vi } from "vitest";
 import type { Credentials } from "../../src/commands/credentials.ts";
 import { findHolder } from "../../src/embedded/data-folder.ts";
 import { sendSignal } from "../../src/embedded/processes.ts";
@@ -24,11 +25,39 @@ export type Process = {
   ended(): Promise<Ended>;
 };
 
+/** Returns a data folder that was started once and stopped; else as `givenAnEmptyDataFolder`. */
+export async function givenADataFolder(): Promise<string> {
+  const folder = await givenAnEmptyDataFolder();
+  await promisify(execFile)("cp", ["-a", `${await findPreparedFolder()}/.`, folder]);
+  return folder;
+}
+
+/** Returns the folder that tests copy. The first test of a run that asks for it makes it. */
+async function findPreparedFolder(): Promise<string> {
+  const parent = inject("preparedFolder");
+  const folder = join(parent, "prepared");
+  const isFirst = await mkdir(join(parent, "making")).then(
+    () => true,
+    () => false,
+  );
+  if (isFirst) {
+    // The account of Postgres passes through it.
+    await chmod(parent, 0o711);
+    const unfinished = join(parent, "unfinished");
+    const service = await startOnce(unfinished);
+    service.kill("SIGTERM");
+    await service.ended();
+    await rename(unfinished, folder);
+  }
+  await vi.waitUntil(() => existsSync(folder), patience);
+  return folder;
+}
+
 /**
  * Creates an empty data folder. When the test ends, every process whose command line names the
  * folder is killed.
  */
-export async function givenADataFolder(): Promise<string> {
+export async function givenAnEmptyDataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-process-"));
   onTestFinished(async () => {
     await vi.waitUntil(async () => {
