@@ -48,6 +48,7 @@ export const checks: readonly Check[] = [
       "evaluations, backfills, runs, alerts and archivals whose worker is killed end with each " +
       "result once",
     run: { tests: ["--project", "process", "-killed.test.ts"] },
+    environment: { DATAPOINTS: "5000" },
   },
   {
     name: "ingest",
