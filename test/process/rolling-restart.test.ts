@@ -1,16 +1,31 @@
-// A rolling restart of two servers behind a TCP balancer, under load: no call fails and none is
-// done twice. Source: docs/decisions.md, 36.4.
+// A rolling restart of two servers behind a TCP balancer and of two workers, under load: no call
+// fails, none is done twice, and each event is scored once. Source: docs/decisions.md, 36.4.
 
-import { expect, onTestFinished, test } from "vitest";
-import { startBalancer } from "../support/balancer.ts";
+import { expect, onTestFinished, test, type TestContext } from "vitest";
+import type { Database } from "../../src/postgres/database.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { type Balancer, startBalancer } from "../support/balancer.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { serve, terminate } from "../support/deployment.ts";
+import { type Server, serve, terminate } from "../support/deployment.ts";
 import { givenAKey } from "../support/keys.ts";
-import { listWrongTotals, startLoad } from "../support/load.ts";
+import { listWrongTotals, type Load, startLoad } from "../support/load.ts";
 import { patience } from "../support/patience.ts";
+import { run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
+import { startTestTemporal } from "../support/temporal.ts";
 
-test("a rolling restart under load fails no call", { timeout: 300_000 }, async () => {
+const timeout = 600_000;
+
+type Deployment = {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly key: string;
+  readonly servers: readonly Server[];
+  readonly balancer: Balancer;
+  readonly startServer: () => Promise<Server>;
+};
+
+async function deploy(): Promise<Deployment> {
   const testDatabase = await createTestDatabase();
   onTestFinished(() => testDatabase.drop());
   const { url: databaseUrl, database } = testDatabase;
@@ -18,26 +33,102 @@ test("a rolling restart under load fails no call", { timeout: 300_000 }, async (
     kind: "project",
   });
   // Long enough for a balancer on a busy machine to see that a server leaves.
-  const start = () => serve(databaseUrl, "--shutdown-delay-ms", "10000");
-  const servers = await Promise.all([start(), start()]);
+  const startServer = () => serve(databaseUrl, "--shutdown-delay-ms", "10000");
+  const servers = await Promise.all([startServer(), startServer()]);
   const balancer = await startBalancer(servers.map(({ url }) => url));
   await expect.poll(() => balancer.inService().length, patience).toBe(2);
-  const load = startLoad({ url: balancer.url, key, writers: 4, retriesMax: 1 });
-  await load.more(20);
+  return { database, databaseUrl, key, servers, balancer, startServer };
+}
 
-  for (const { url, process } of servers) {
-    expect(await terminate(process)).toBe(0);
-    balancer.remove(url);
-    const { url: next } = await start();
-    balancer.add(next);
-    await expect.poll(() => balancer.inService(), patience).toContain(next);
-    await load.more(10);
-  }
-  await load.stop();
+/** Ends a server and puts another one in its place. */
+async function replace({ balancer, startServer }: Deployment, { url, process }: Server) {
+  expect(await terminate(process)).toBe(0);
+  balancer.remove(url);
+  const { url: next } = await startServer();
+  balancer.add(next);
+  await expect.poll(() => balancer.inService(), patience).toContain(next);
+}
 
+/** Returns the number of stored events. */
+async function expectNothingLost({ balancer, database }: Deployment, load: Load) {
   expect(load.failures).toEqual([]);
   // A second try is for a server that said 503; no connection is cut under a call.
   expect(load.retries.filter(({ cause }) => cause !== 503)).toEqual([]);
-  expect(await load.expectStored(balancer.inService()[0])).toBeGreaterThan(0);
+  const events = await load.expectStored(balancer.inService()[0]);
+  expect(events).toBeGreaterThan(0);
   expect(await listWrongTotals(database)).toEqual([]);
-});
+  return events;
+}
+
+test(
+  "a rolling restart of servers and workers scores each event once",
+  { timeout },
+  async (context) => {
+    const { startWorker, ...deployment } = await deployWithWorkers(context);
+    const { database, key, servers, balancer } = deployment;
+    const workers = [startWorker(), startWorker()];
+    await addEvaluator(balancer.url, key);
+    const load = startLoad({ url: balancer.url, key, writers: 2, retriesMax: 1 });
+    const scoresMore = async (count: number) => {
+      const wanted = (await readScores(database)).ended + count;
+      await expect
+        .poll(async () => (await readScores(database)).ended, patience)
+        .toBeGreaterThan(wanted);
+    };
+    await scoresMore(20);
+
+    for (const [index, worker] of workers.entries()) {
+      expect(await terminate(worker)).toBe(0);
+      startWorker();
+      const server = servers[index];
+      if (server) await replace(deployment, server);
+      await scoresMore(20);
+    }
+    await load.stop();
+
+    const events = await expectNothingLost(deployment, load);
+    await expect
+      .poll(async () => (await readScores(database)).ended, { timeout: timeout / 2, interval: 200 })
+      .toBe(events);
+    // Each commit of scores adds to its chunk, so that one that counted twice would show.
+    expect(await readScores(database)).toEqual({ ended: events, counted: events, right: events });
+  },
+);
+
+async function deployWithWorkers({ skip }: TestContext) {
+  const temporal = await startTestTemporal();
+  sayMissing("evaluators", temporal);
+  if (temporal.missing !== undefined) return skip(temporal.missing);
+  onTestFinished(() => temporal.stop());
+  const deployment = await deploy();
+  const { address, namespace } = temporal;
+  const words = ["--temporal-address", address, "--temporal-namespace", namespace];
+  const startWorker = () =>
+    run("worker", "--database-url", deployment.databaseUrl, "--operator-port", "0", ...words);
+  return { ...deployment, startWorker };
+}
+
+/** The score of an event is its mark, which no other event has. */
+async function addEvaluator(url: string, key: string): Promise<void> {
+  const response = await fetch(`${url}/v1/metrics`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      ...{ name: "mark", type: "PYTHON", return_type: "string", enabled_in_prod: true },
+      ...{ criteria: "result = metadata['mark']", sampling_percentage: 100 },
+      filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
+    }),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+type Scores = { readonly ended: number; readonly counted: number; readonly right: number };
+
+async function readScores(database: Database): Promise<Scores> {
+  const [row] = await database.sql()<Scores[]>`
+    select
+      (select count(*)::integer from scores where state = 'scored') as ended,
+      (select coalesce(sum(scored), 0)::integer from evaluation_chunks) as counted,
+      (select count(*)::integer from events where metrics -> 'mark' = metadata -> 'mark') as right`;
+  return row ?? { ended: -1, counted: -1, right: -1 };
+}
