@@ -1,5 +1,6 @@
 // Deletion of old sessions beside writers and faults, on a real database.
 
+import { parquetReadObjects } from "hyparquet";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import { createUuid } from "../../src/base/ids.ts";
@@ -24,7 +25,7 @@ afterEach(() => own.drop());
 const dayMs = 86_400_000;
 
 /** Returns a deletion of sessions older than 30 days, with files that go to `put`. */
-async function givenADeletion(put: FileStore["put"]) {
+async function givenADeletion(put: FileStore["put"], sessions = ["a", "b"]) {
   const { database } = own;
   const clusters = openTestClusters(database);
   const { of: tracingOf } = createTracing({ clusters });
@@ -39,7 +40,7 @@ async function givenADeletion(put: FileStore["put"]) {
     cutoffMs: Date.now() - 30 * dayMs,
   };
   const { events } = tracingOf(project);
-  for (const session of ["a", "b"]) {
+  for (const session of sessions) {
     await events.create(projectId, {
       ...{ event_id: `${session}1`, session_id: session, event_type: "tool", source: "test" },
       ...{ inputs: {}, start_time: Date.now() - 40 * dayMs },
@@ -84,6 +85,24 @@ test("a session that gets an event after its file is written is kept", async () 
   await step();
 
   expect(await ids()).toEqual(["b", "b1", "b2"]);
+});
+
+test("a session whose id Postgres stores escaped is in its file", async () => {
+  const written: string[] = [];
+  const { step, ids } = await givenADeletion(
+    async (_name, bytes) => {
+      const file = Buffer.concat(await Array.fromAsync(bytes));
+      const rows = await parquetReadObjects({ file: new Uint8Array(file).buffer });
+      written.push(...rows.map(({ event_id }) => String(event_id)));
+    },
+    ["a\uE000", "\uE000b"],
+  );
+
+  await step();
+
+  const [a, b] = ["a\uE000", "\uE000b"];
+  expect(written.toSorted()).toEqual([a, `${a}1`, b, `${b}1`]);
+  expect(await ids()).toEqual([]);
 });
 
 test("nothing goes while its file cannot be written, and its name stays the same", async () => {

@@ -73,7 +73,8 @@ const nowHourMs = Math.floor((Date.now() - 60_000) / hourMs) * hourMs;
 async function give(project: MetricProject, hoursAgo: number, durations: readonly number[]) {
   const start = nowHourMs - (hoursAgo + 1) * hourMs;
   const events = durations.map((duration, at) => ({
-    event_id: `h${hoursAgo}-${at}`,
+    // Postgres stores U+E000 escaped.
+    event_id: `h${hoursAgo}-${at}\uE000`,
     ...{ event_type: "model", event_name: "call", source: "sdk", inputs: {} },
     ...{ session_id: `s${hoursAgo}`, start_time: start + at * 1_000, duration },
   }));
@@ -244,7 +245,7 @@ test("an alert by event counts and names the events, and mails them", async () =
   await notificationsOf(project, id);
 
   expect(checks).toMatchObject([
-    { outcome: "critical", values: [{ value: 2, event_ids: ["h1-2", "h1-1"] }] },
+    { outcome: "critical", values: [{ value: 2, event_ids: ["h1-2\uE000", "h1-1\uE000"] }] },
     { outcome: "resolved", values: [{ value: 0, event_ids: [] }] },
   ]);
   expect(mail.mails.map(({ to }) => to)).toEqual([["ops@a.example"], ["ops@a.example"]]);

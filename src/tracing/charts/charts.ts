@@ -126,7 +126,8 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       const read = database.reader({
         ...{ owner: projectId, organization, signal, kind: "charts", lesserRead },
       });
-      return store.countMeeting(read, query, { source, threshold, named });
+      const row = await store.countMeeting(read, query, { source, threshold, named });
+      return { ...row, eventIds: row.eventIds.map(unescapeText) };
     },
   };
 }

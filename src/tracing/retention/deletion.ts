@@ -13,6 +13,7 @@ import { applyRetentionEntry, type ApplyRetentionInput } from "../../outbox/entr
 import type { Outbox } from "../../outbox/outbox.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Database } from "../../postgres/database.ts";
+import { unescapeText } from "../events/postgres-text.ts";
 import type { Exports } from "../export/export.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { FileStore } from "./file-store.ts";
@@ -94,9 +95,13 @@ export function createDeletion(options: DeletionOptions): Deletion {
       }
       const name = `${projectId}/${runId}/${String(run.batches + 1).padStart(6, "0")}.parquet`;
       const { exports } = tracingOf(project);
-      const isFile = files !== undefined && batch.old.length > 0;
-      if (isFile) await writeFile(files, name, { exports, project, sessions: batch.old, signal });
-      await deleteBatch(events, run, { ...batch, file: isFile ? name : undefined });
+      if (files !== undefined && batch.old.length > 0) {
+        const writing = { exports, project, sessions: batch.old, signal };
+        const written = await writeFile(files, name, writing);
+        await deleteBatch(events, run, { ...batch, file: { name, written } });
+      } else {
+        await deleteBatch(events, run, { ...batch, file: undefined });
+      }
       return toStep((await store.findRun(events.sql(), projectId, runId)) ?? run);
     },
   };
@@ -157,26 +162,42 @@ type Writing = {
   readonly signal: AbortSignal;
 };
 
+/** Writes the events of sessions to a file. Returns the number of events of each session. */
 async function writeFile(
   files: FileStore,
   name: string,
   { exports, project, sessions, signal }: Writing,
-): Promise<void> {
+): Promise<ReadonlyMap<string, number>> {
   const { projectId, orgId: organization } = project;
+  const written = new Map<string, number>();
   async function* groups() {
-    for (const { sessionId: value } of sessions) {
+    for (const { sessionId } of sessions) {
+      const value = unescapeText(sessionId);
       const filters = [{ field: "session_id", operator: "is", value, type: "string" }];
       const selection = { filters, projections: [], fromMs: [], toMs: [] };
-      yield* (await exports.stream(projectId, selection, { organization, signal })).groups;
+      const { groups } = await exports.stream(projectId, selection, { organization, signal });
+      let count = 0;
+      for await (const group of groups) {
+        count += group.length;
+        yield group;
+      }
+      written.set(sessionId, count);
     }
   }
   await files.put(name, encodeSessions(projectId, groups()));
+  return written;
 }
+
+type DeletedBatch = FoundBatch & {
+  /** Undefined where no file is wanted. */
+  readonly file:
+    { readonly name: string; readonly written: ReadonlyMap<string, number> } | undefined;
+};
 
 async function deleteBatch(
   events: Database,
   run: RunRow,
-  { old, after, file }: FoundBatch & { readonly file: string | undefined },
+  { old, after, file }: DeletedBatch,
 ): Promise<void> {
   const { projectId } = run;
   const ids = old.map(({ sessionId }) => sessionId);
@@ -186,15 +207,20 @@ async function deleteBatch(
       const now = new Map(
         (await store.listStates(sql, projectId, ids)).map((one) => [one.sessionId, one.state]),
       );
-      // A session that got or changed an event since is newer than the file, and is kept.
-      const same = old.filter(({ sessionId, state }) => now.get(sessionId) === state);
+      // A session that got or changed an event since is newer than the file, and is kept; so is
+      // one that the file does not hold as a whole.
+      const same = old.filter(
+        ({ sessionId, state, events: count }) =>
+          now.get(sessionId) === state &&
+          (file === undefined || file.written.get(sessionId) === count),
+      );
       const deleted = await store.deleteSessions(
         sql,
         projectId,
         same.map(({ sessionId }) => sessionId),
       );
       const skipped = old.length - same.length;
-      await store.addBatch(sql, run, { deleted, skipped, file, after });
+      await store.addBatch(sql, run, { deleted, skipped, file: file?.name, after });
     },
     { owner: projectId },
   );
