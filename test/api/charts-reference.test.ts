@@ -24,7 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Places and days at which clocks are moved by an hour or by half of one, or never. */
+/** CHART_RUNS raises it for longer runs. */
+const runsPerTest = Number(process.env["CHART_RUNS"] ?? 1);
+
+/**
+ * Places and times at which clocks are moved by an hour or by half of one, also over midnight, or
+ * never.
+ */
 const changes = [
   { zone: "UTC", at: "2024-03-10T00:00:00Z" },
   { zone: "Europe/Paris", at: "2024-03-31T01:00:00Z" },
@@ -32,7 +38,14 @@ const changes = [
   { zone: "America/New_York", at: "2024-11-03T06:00:00Z" },
   { zone: "Australia/Lord_Howe", at: "2024-04-06T15:00:00Z" },
   { zone: "Asia/Kathmandu", at: "2024-06-01T00:00:00Z" },
+  { zone: "Australia/Lord_Howe", at: "2024-10-05T15:30:00Z" },
   { zone: "America/Sao_Paulo", at: "2018-11-04T03:00:00Z" },
+  { zone: "America/Havana", at: "2024-11-03T05:00:00Z" },
+  { zone: "Atlantic/Azores", at: "2024-10-27T01:00:00Z" },
+  // A midnight that starts a week, and one that starts a month.
+  { zone: "America/Asuncion", at: "2024-03-24T03:00:00Z" },
+  { zone: "America/Scoresbysund", at: "2023-10-29T01:00:00Z" },
+  { zone: "Asia/Amman", at: "2021-10-28T22:00:00Z" },
 ] as const;
 
 const spans: Readonly<Record<ReferenceUnit, number>> = {
@@ -230,6 +243,40 @@ function measuresWith(shift: number, first: number): readonly Asked[] {
   return [...all.slice(first), ...all.slice(0, first)];
 }
 
+test("buckets of every unit hold their events where clocks are moved", async () => {
+  for (const { zone, at } of changes) {
+    const project = await givenAMetricProject(service);
+    const center = Date.parse(at);
+    const times = Array.from({ length: 41 }, (_, step) => center + (step - 20) * 600_000);
+    const events = times.map((start_time) => ({
+      ...{ event_type: "tool", source: "test", inputs: {}, start_time },
+    }));
+    await project.ok("POST /events/batch", { events });
+    const [from, to] = [Math.min(...times), Math.max(...times) + 1];
+    for (const unit of Object.keys(spans) as ReferenceUnit[]) {
+      const starts = startsOf({ from, to: to - 1, unit, zone });
+      const counts = starts.map(
+        (start) => times.filter((time) => bucketOf(time, unit, zone) === start).length,
+      );
+      // The second answer comes from summaries.
+      for (const _ of ["events", "summaries"]) {
+        const { data } = (await project.ok("POST /v1/charts/query", {
+          date_range: { start_time: from, end_time: to, timezone: zone },
+          filters: [{ field: "event_type", operator: "is", value: "tool" }],
+          query: {
+            kind: "time_series",
+            measures: [{ metric: "event_count", aggregation: "count" }],
+            bucket: { unit },
+          },
+        })) as { data: Answer };
+        const buckets = data.data.buckets.map((text) => Date.parse(String(text)));
+        expect([zone, unit, buckets]).toEqual([zone, unit, starts]);
+        expect([zone, unit, data.data.series[0]?.values]).toEqual([zone, unit, counts]);
+      }
+    }
+  }
+});
+
 test.each(aggregations.map((_, shift) => ({ shift })))(
   "charts of all measures and kinds are those of a computation in memory ($shift)",
   { timeout: 240_000 },
@@ -250,7 +297,7 @@ test.each(aggregations.map((_, shift) => ({ shift })))(
         await compare(project, events, question);
         await compare(project, await change(project, events), question);
       }),
-      { numRuns: 3 },
+      { numRuns: runsPerTest },
     );
   },
 );
@@ -348,7 +395,12 @@ function groupsOf(
 }
 
 /** Returns the starts of all buckets of a range, empty ones too. */
-function startsOf({ from, to, unit, zone }: Question): number[] {
+function startsOf({
+  from,
+  to,
+  unit,
+  zone,
+}: Pick<Question, "from" | "to" | "unit" | "zone">): number[] {
   const starts = new Set<number>();
   const step = unit === "minute" ? 60_000 : 15 * 60_000;
   for (let at = from; at < to; at += step) starts.add(bucketOf(at, unit, zone));

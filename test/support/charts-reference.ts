@@ -53,11 +53,25 @@ function startOfDay(timeZone: string, dayUtc: number): number {
   }
 }
 
+const quarterMs = 15 * minuteMs;
+
+/**
+ * Returns the start of the hour of a zone's clock: the last full hour, or the first moment that
+ * shows the hour, where clocks were moved over its start.
+ */
+function startOfHour(at: number, timeZone: string): number {
+  const { hour } = clockOf(at, timeZone);
+  for (let start = Math.floor(at / quarterMs) * quarterMs; ; start -= quarterMs) {
+    if (clockOf(start, timeZone).minute === 0) return start;
+    if (clockOf(start - quarterMs, timeZone).hour !== hour) return start;
+  }
+}
+
 /** Returns the start of the bucket of a time. */
 export function bucketOf(at: number, unit: ReferenceUnit, timeZone: string): number {
-  const clock = clockOf(at, timeZone);
   if (unit === "minute") return Math.floor(at / minuteMs) * minuteMs;
-  if (unit === "hour") return Math.floor(at / minuteMs) * minuteMs - clock.minute * minuteMs;
+  if (unit === "hour") return startOfHour(at, timeZone);
+  const clock = clockOf(at, timeZone);
   const date = new Date(Date.UTC(clock.year, clock.month - 1, clock.day));
   // Weeks begin on Monday.
   if (unit === "week") date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));

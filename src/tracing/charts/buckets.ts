@@ -1,4 +1,4 @@
-// Buckets of time of a chart. Postgres truncates times in a named zone, so that days, weeks and
+// Buckets of time of a chart. Postgres lists their starts in a named zone, so that days, weeks and
 // months begin at local midnight, daylight saving included.
 
 import { refuseChoice } from "../../base/choices.ts";

@@ -168,7 +168,7 @@ async function answer(
   const summed = await summaries.listCells({ ...asking, memory, starts });
   if (summed?.some(({ values }) => values.some((value) => !Number.isFinite(value ?? 0))))
     refuseTooLarge(request);
-  const cells = summed ?? (await store.listCells(read, query, question));
+  const cells = summed ?? (await store.listCells(read, query, { ...question, starts }));
   const rows = cells.map((row) => ({
     ...row,
     split: row.split === null ? null : unescapeText(row.split),

@@ -32,16 +32,19 @@ export type CellRow = {
 /** Maximum characters of a value that makes a group. */
 const splitLengthMax = 1_000;
 
+/** A question with the starts of its buckets in Unix milliseconds. */
+type Bucketed = ChartQuestion & { readonly starts: readonly number[] };
+
 /** Groups the events that match. The first measure ranks the values of the split. */
 export async function listCells(
   read: Read,
   query: EventQuery,
-  question: ChartQuestion,
+  question: Bucketed,
 ): Promise<readonly CellRow[]> {
   return read((sql) => cellRows(sql, query, question));
 }
 
-function cellRows(sql: Sql, query: EventQuery, question: ChartQuestion): PendingQuery<CellRow[]> {
+function cellRows(sql: Sql, query: EventQuery, question: Bucketed): PendingQuery<CellRow[]> {
   const { measures, split } = question;
   const limit = split?.limit ?? 1;
   const aggregated = measures.map((one, at) => aggregate(sql, one, `v${at}`));
@@ -79,7 +82,11 @@ function cellRows(sql: Sql, query: EventQuery, question: ChartQuestion): Pending
       group by bucket, placed.rank`;
 }
 
-/** Returns the starts of all buckets of a range in Unix milliseconds, empty ones included. */
+/**
+ * Returns the starts of all buckets of a range in Unix milliseconds, empty ones included. A day, a
+ * week and a month start at the first moment of their first date, also where clocks go back over
+ * midnight.
+ */
 export async function listBuckets(
   read: Read,
   { fromMs, toMs }: TimeRange,
@@ -96,14 +103,16 @@ export async function listBuckets(
   };
   const rows = await read((sql) => {
     const end = timeSql(sql, toMs - 1);
+    const start = unit === "minute" || unit === "hour" ? clockStartSql : dateStartSql;
     return sql<{ bucket: number }[]>`
       -- of all projects
-      select distinct ${truncated(sql, sql`at`, unit, timezone)} as bucket
+      select distinct extract(epoch from start)::double precision * 1000 as bucket
       from (
         select generate_series(${timeSql(sql, fromMs)}, ${end}, ${step[unit]}::interval)
         union all
         select ${end}
       ) as times (at)
+      cross join lateral (${start(sql, unit, timezone)}) as starts (start)
       order by bucket`;
   });
   return rows.map(({ bucket }) => bucket);
@@ -113,13 +122,35 @@ function timeSql(sql: Sql, ms: number): Fragment {
   return sql`to_timestamp(${ms / 1_000}::double precision)`;
 }
 
-/** Returns the start of the bucket of a time in Unix milliseconds. */
-function truncated(sql: Sql, at: Fragment, unit: BucketUnit, timezone: string): Fragment {
-  const start = sql`date_trunc(${unit}::text, ${at}, ${timezone}::text)`;
-  return sql`(extract(epoch from ${start}) * 1000)::double precision`;
+/**
+ * Selects the start of the minute or hour of `at`. Where clocks are moved by half an hour, the same
+ * offset from UTC leads into the middle of an hour, and the hour's own start counts.
+ */
+function clockStartSql(sql: Sql, unit: BucketUnit, timezone: string): Fragment {
+  return sql`
+    select case
+      when extract(second from start at time zone ${timezone}::text) = 0
+        and (${unit === "minute"} or extract(minute from start at time zone ${timezone}::text) = 0)
+        then start
+      else date_trunc(${unit}::text, at at time zone ${timezone}::text) at time zone ${timezone}::text
+      end
+    from (values (date_trunc(${unit}::text, at, ${timezone}::text))) as same_offset (start)`;
 }
 
-function bucketSql(sql: Sql, { unit, timezone }: ChartQuestion): Fragment {
+/** Selects the first moment of the day, week or month of `at`. */
+function dateStartSql(sql: Sql, unit: BucketUnit, timezone: string): Fragment {
+  // Of two midnights of a date, Postgres takes the later one.
+  return sql`
+    select min(midnight.at)
+    from (values (date_trunc(${unit}::text, at at time zone ${timezone}::text))) as local (date)
+    cross join unnest(array['0', '30 minutes', '1 hour', '2 hours']::interval[]) as earlier (by)
+    cross join lateral (
+      values ((local.date at time zone ${timezone}::text) - earlier.by)
+    ) as midnight (at)
+    where date_trunc(${unit}::text, midnight.at at time zone ${timezone}::text) = local.date`;
+}
+
+function bucketSql(sql: Sql, { unit, timezone, starts }: Bucketed): Fragment {
   if (unit === undefined) return sql`0::double precision`;
   const fixed = timezone === "UTC" && unit !== "month" ? fixedUnits[unit] : undefined;
   if (fixed) {
@@ -128,8 +159,8 @@ function bucketSql(sql: Sql, { unit, timezone }: ChartQuestion): Fragment {
     const index = sql`floor(${start} / ${lengthMs * 1_000}::double precision)`;
     return sql`${index} * ${lengthMs}::double precision + ${originMs}::double precision`;
   }
-  const at = sql`to_timestamp(e.start_time_us / 1000000.0::double precision)`;
-  return truncated(sql, at, unit, timezone);
+  const startsUs = sql`${starts.map((ms) => ms * 1_000)}::bigint[]`;
+  return sql`(${[...starts]}::double precision[])[width_bucket(e.start_time_us, ${startsUs})]`;
 }
 
 /** Returns the value of a split as text: `=` and the value, or `-` for an event without one. */
