@@ -46,7 +46,8 @@ async function givenADeletion(put: FileStore["put"], sessions = ["a", "b"]) {
       ...{ inputs: {}, start_time: Date.now() - 40 * dayMs },
     });
   }
-  const step = () => deletion.step(input, new AbortController().signal);
+  const step = (runId = input.runId) =>
+    deletion.step({ ...input, runId }, new AbortController().signal);
   const ids = async (): Promise<string[]> => {
     const rows = await database.sql()<{ id: string }[]>`
       select event_id as id from events where project_id = ${projectId} order by event_id`;
@@ -121,6 +122,43 @@ test("nothing goes while its file cannot be written, and its name stays the same
   expect(await ids()).toEqual([]);
   expect(names[0]).toMatch(/\/000001\.parquet$/);
   expect(names[1]).toBe(names[0]);
+});
+
+test("a batch has up to 5,000 events, or one larger session", async () => {
+  const { step, projectId } = await givenADeletion((_name, bytes) => drain(bytes), []);
+  const startUs = (Date.now() - 40 * dayMs) * 1_000;
+  for (const [at, count] of [3_000, 1_990, 5_100, 10].entries()) {
+    const session = `s${at}`;
+    await own.database.sql()`
+      insert into events (
+        project_id, event_id, session_id, event_type, event_name, source, start_time_us)
+      select ${projectId}, case n when 0 then ${session} else ${session} || '-' || n end,
+        ${session}, case n when 0 then 'session' else 'tool' end, 'e', 'test', ${startUs + at}
+      from generate_series(0, ${count - 1}::integer) as n`;
+    await own.database.sql()`
+      insert into session_totals (
+        project_id, session_id, num_events, num_model_events, num_errors, num_costs, num_feedback,
+        prompt_tokens, completion_tokens, total_tokens, cost)
+      values (${projectId}, ${session}, ${count - 1}, 0, 0, 0, 0, 0, 0, 0, 0)`;
+  }
+
+  expect(await step()).toMatchObject({ isDone: false, sessions: 2, events: 4_990 });
+  expect(await step()).toMatchObject({ isDone: false, sessions: 3, events: 10_090 });
+  expect(await step()).toMatchObject({ isDone: false, sessions: 4, events: 10_100 });
+  expect(await step()).toMatchObject({ isDone: true });
+});
+
+test("a run that fails ends once a newer run has begun", async () => {
+  const { step, ids } = await givenADeletion(() => Promise.reject(new Error("no space left")));
+  const newer = createUuid();
+
+  await expect(step()).rejects.toThrow("no space left");
+  await expect(step()).rejects.toThrow("no space left");
+  await expect(step(newer)).rejects.toThrow("no space left");
+
+  expect(await step()).toEqual({ isDone: true, sessions: 0, events: 0 });
+  await expect(step(newer)).rejects.toThrow("no space left");
+  expect(await ids()).toHaveLength(4);
 });
 
 test("a run that was asked for deletes nothing once the days are raised", async () => {

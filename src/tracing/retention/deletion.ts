@@ -19,7 +19,7 @@ import type { TracingOf } from "../tracing.ts";
 import type { FileStore } from "./file-store.ts";
 import { encodeSessions } from "./sessions-parquet.ts";
 import * as store from "./store.ts";
-import type { RunRow, SessionPlace, SessionState } from "./store.ts";
+import type { ListedSession, RunRow, SessionPlace, SessionState } from "./store.ts";
 
 /** A run after a step. */
 export type RetentionStep = {
@@ -85,9 +85,13 @@ export function createDeletion(options: DeletionOptions): Deletion {
       const events = clusters.database(project.clusterId).on("commits");
       const run = await openRun(events, { id: runId, projectId, cutoff: new Date(cutoffMs) });
       if (run.state === "completed") return toStep(run);
-      // The days may have been raised, or the retention ended, since the run was asked for.
+      // The days may have been raised, or the retention ended, since the run was asked for. A newer
+      // run does what is left, so that runs which fail for days do not pile up.
       const kept = await store.findRetention(database.sql(), projectId);
-      const isWanted = kept !== undefined && Date.now() - kept.days * dayMs >= cutoffMs;
+      const isWanted =
+        kept !== undefined &&
+        Date.now() - kept.days * dayMs >= cutoffMs &&
+        !(await store.hasNewerRun(events.sql(), run));
       const batch = isWanted ? await findBatch(events, run) : undefined;
       if (!batch) {
         await store.endRun(events.sql(), projectId, runId);
@@ -135,7 +139,7 @@ async function findBatch(events: Database, run: RunRow): Promise<FoundBatch | un
   const after =
     afterUs === null || afterId === null ? undefined : { startUs: afterUs, sessionId: afterId };
   const page = { beforeUs, after, limit: retentionBatchSessionsMax };
-  const places = await store.listSessions(events.sql(), projectId, page);
+  const places = fittingOf(await store.listSessions(events.sql(), projectId, page));
   const ids = places.map(({ sessionId }) => sessionId);
   const states = new Map(
     (await store.listStates(events.sql(), projectId, ids)).map((one) => [one.sessionId, one]),
@@ -153,6 +157,13 @@ async function findBatch(events: Database, run: RunRow): Promise<FoundBatch | un
     if (state && state.newestUs < beforeUs) old.push(state);
   }
   return last && { old, after: last };
+}
+
+/** Returns the first sessions whose events fit into a batch; at least one. */
+function fittingOf(sessions: readonly ListedSession[]): readonly ListedSession[] {
+  let rows = 0;
+  const end = sessions.findIndex((one) => (rows += one.events) > retentionBatchEventsMax);
+  return end === -1 ? sessions : sessions.slice(0, Math.max(1, end));
 }
 
 type Writing = {

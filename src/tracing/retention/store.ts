@@ -66,6 +66,11 @@ export async function setDue(sql: Sql, projectId: string, dueAt: Date): Promise<
 /** Place of a session among those of its project, by start and id. */
 export type SessionPlace = { readonly startUs: number; readonly sessionId: string };
 
+export type ListedSession = SessionPlace & {
+  /** Number of its events by its totals. */
+  readonly events: number;
+};
+
 /** Sessions that began before a time, after a place, oldest first. */
 export async function listSessions(
   sql: Sql,
@@ -79,15 +84,24 @@ export async function listSessions(
     readonly after: SessionPlace | undefined;
     readonly limit: number;
   },
-): Promise<readonly SessionPlace[]> {
-  return sql<SessionPlace[]>`
-    select start_time_us as "startUs", event_id as "sessionId"
-    from events
-    where project_id = ${projectId} and event_type = 'session' and event_id = session_id
-      and start_time_us < ${beforeUs}
-      ${after ? sql`and (start_time_us, event_id) > (${after.startUs}, ${after.sessionId})` : sql``}
-    order by start_time_us, event_id
-    limit ${limit}`;
+): Promise<readonly ListedSession[]> {
+  return sql<ListedSession[]>`
+    with listed as (
+      select start_time_us, event_id
+      from events
+      where project_id = ${projectId} and event_type = 'session' and event_id = session_id
+        and start_time_us < ${beforeUs}
+        ${after ? sql`and (start_time_us, event_id) > (${after.startUs}, ${after.sessionId})` : sql``}
+      order by start_time_us, event_id
+      limit ${limit}
+    )
+    select
+      start_time_us as "startUs", event_id as "sessionId",
+      coalesce(totals.num_events, 0)::integer as events
+    from listed
+    left join session_totals as totals
+      on totals.project_id = ${projectId} and totals.session_id = listed.event_id
+    order by start_time_us, event_id`;
 }
 
 /** A session as it is now: whether it changed shows in `state`. */
@@ -271,6 +285,22 @@ export async function findRun(
   const [row] = await sql<RunRow[]>`
     ${selectRuns(sql)} where project_id = ${projectId} and run_id = ${id}`;
   return row;
+}
+
+/** Returns whether a project has a newer run. */
+export async function hasNewerRun(
+  sql: Sql,
+  { projectId, id }: Pick<RunRow, "projectId" | "id">,
+): Promise<boolean> {
+  const [newer] = await sql`
+    select 1
+    from retention_runs as run
+    join retention_runs as newer
+      on newer.project_id = run.project_id
+        and (newer.created_at, newer.run_id) > (run.created_at, run.run_id)
+    where run.project_id = ${projectId} and run.run_id = ${id}
+    limit 1`;
+  return newer !== undefined;
 }
 
 /** Returns the runs of a project, newest first. */
