@@ -127,19 +127,19 @@ function timeSql(sql: Sql, ms: number): Fragment {
  * offset from UTC leads into the middle of an hour, and the hour's own start counts.
  */
 function clockStartSql(sql: Sql, unit: BucketUnit, timezone: string): Fragment {
+  const zone = sql`${timezone}::text`;
   return sql`
     select case
-      when extract(second from start at time zone ${timezone}::text) = 0
-        and (${unit === "minute"} or extract(minute from start at time zone ${timezone}::text) = 0)
+      when date_trunc(${unit}::text, start at time zone ${zone}) = start at time zone ${zone}
         then start
-      else date_trunc(${unit}::text, at at time zone ${timezone}::text) at time zone ${timezone}::text
+      else date_trunc(${unit}::text, at at time zone ${zone}) at time zone ${zone}
       end
-    from (values (date_trunc(${unit}::text, at, ${timezone}::text))) as same_offset (start)`;
+    from (values (date_trunc(${unit}::text, at, ${zone}))) as same_offset (start)`;
 }
 
 /** Selects the first moment of the day, week or month of `at`. */
 function dateStartSql(sql: Sql, unit: BucketUnit, timezone: string): Fragment {
-  // Of two midnights of a date, Postgres takes the later one.
+  // Postgres takes the later one where a date has two midnights.
   return sql`
     select min(midnight.at)
     from (values (date_trunc(${unit}::text, at at time zone ${timezone}::text))) as local (date)

@@ -85,13 +85,16 @@ export async function listSessions(
     readonly limit: number;
   },
 ): Promise<readonly ListedSession[]> {
+  const isAfter = after
+    ? sql`and (start_time_us, event_id) > (${after.startUs}, ${after.sessionId})`
+    : sql``;
   return sql<ListedSession[]>`
     with listed as (
       select start_time_us, event_id
       from events
       where project_id = ${projectId} and event_type = 'session' and event_id = session_id
         and start_time_us < ${beforeUs}
-        ${after ? sql`and (start_time_us, event_id) > (${after.startUs}, ${after.sessionId})` : sql``}
+        ${isAfter}
       order by start_time_us, event_id
       limit ${limit}
     )
