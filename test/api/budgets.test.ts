@@ -272,3 +272,37 @@ test("a key of another organization is refused, and a second budget is a 409", a
   expect(again).toMatchObject({ status: 409, json: { errorCode: "BUDGET_EXISTS" } });
   expect(again.json["message"]).toContain(id);
 });
+
+test.each([
+  { name: "says nothing of its options", options: undefined },
+  { name: "asks for no tokens", options: { include_usage: false, include_obfuscation: false } },
+  { name: "asks for its tokens", options: { include_usage: true } },
+])("a proxied stream that $name is counted", async ({ options }) => {
+  const { create, get, project } = await givenAProject();
+  const id = await create({ amount: 100, period: "DAY" });
+  const big = "12345678901234567890";
+  const body = JSON.stringify({
+    model: "openai/gpt-4o-mini",
+    messages: [{ role: "user", content: "hi" }],
+    ...{ stream: true, stream_options: options, seed: 0 },
+  }).replace('"seed":0', `"seed":${big}`);
+  const before = standIn.requests.length;
+
+  const response = await fetch(`${service.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${project.key}`, "content-type": "application/json" },
+    body,
+  });
+  const text = await response.text();
+
+  expect(response.status, text).toBe(200);
+  expect(await get(id)).toMatchObject({ spent: expect.any(Number) as number, unpriced_calls: 0 });
+  expect((await get(id))["spent"]).toBeGreaterThan(0);
+  expect(text.includes('"choices":[]')).toBe(options?.include_usage === true);
+  expect(text).toMatch(/data: \[DONE\]\n\n$/);
+  const [sent] = standIn.requests.slice(before);
+  const { stream_options: asked } = sent?.body as JsonObject;
+  expect(asked).toEqual({ ...options, include_usage: true });
+  // The other bytes pass as they are, unless the client's own options are changed.
+  if (options?.include_usage !== false) expect(sent?.text).toContain(`"seed":${big}`);
+});

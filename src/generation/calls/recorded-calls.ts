@@ -15,6 +15,7 @@ import {
   createGenerationIds,
 } from "./store-generation.ts";
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
+import { withUsage } from "../openai/stream-usage.ts";
 
 export type Caller = {
   /** Id of the key that calls; undefined for a person. */
@@ -35,6 +36,8 @@ export type RecordedCallOptions = Omit<CallOptions, "client" | "enter"> & {
 
 export type RecordedCall = Omit<ModelCall, "close"> & {
   readonly ids: GenerationIds;
+  /** Whether a budget counts the call. */
+  readonly isCharged: boolean;
   /**
    * Stores the result, also a failure, and frees the call; `endedAtMs` defaults to now. Only the
    * first call has an effect; the others return its result.
@@ -67,8 +70,8 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
     async open(project, { caller, traceIds, recorded, ...rest }) {
       const ids = createGenerationIds(traceIds);
       const charge = await budgets.admit(project, caller.keyId);
-      const call = await calls.open(project, { ...rest, client: caller.signal });
-      const { request } = rest;
+      const request = charge ? withUsage(rest.request) : rest.request;
+      const call = await calls.open(project, { ...rest, request, client: caller.signal });
       const { route, startedAtMs } = call;
       const ended = Promise.withResolvers<void>();
       // Shutdown waits for the end of the call, also if the client stopped reading.
@@ -98,6 +101,7 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
       return {
         ...call,
         ids,
+        isCharged: charge !== undefined,
         finish,
         async ask(kind) {
           try {

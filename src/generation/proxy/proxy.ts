@@ -13,6 +13,7 @@ import type { Configurations } from "../configurations/configurations.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
 import { readWholeAnswer } from "../openai/answer.ts";
 import { toEventBytes } from "../openai/event-stream.ts";
+import { asksUsage, isUsageOnly } from "../openai/stream-usage.ts";
 import type { Target } from "../provider.ts";
 import { hasMessages, readNaming, withConfiguration } from "./configured.ts";
 import { parseProxyRequest, type ProxyRequest, toRecorded } from "./request.ts";
@@ -84,10 +85,11 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
   async function* passOn(
     call: RecordedCall,
     { answer: stream, ...asked }: Asked<"stream">,
-    choices: number,
+    request: ProxyRequest,
   ): AsyncGenerator<Uint8Array> {
     const { signal } = call;
-    const gatherer = createAnswerGatherer(choices, call.keep);
+    const gatherer = createAnswerGatherer(choicesAsked(request), call.keep);
+    const hidesUsage = call.isCharged && !asksUsage(request.body);
     const finish = (error?: string) => call.finish({ ...asked, answer: gatherer.answer(), error });
     // Needed because a stream whose client is gone may never be resumed.
     signal.addEventListener("abort", () => {
@@ -103,7 +105,8 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
       for await (const parts of gatherer.follow(stream, asked.target.connection)) {
         // The end follows after the generation is stored.
         if (gatherer.isDone()) await finish();
-        yield toEventBytes(parts);
+        const shown = hidesUsage ? parts.filter((part) => !isUsageOnly(part)) : parts;
+        if (shown.length > 0) yield toEventBytes(shown);
       }
       await finish();
       isLeft = false;
@@ -147,7 +150,7 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
     async stream(project, call) {
       const run = await open(project, call);
       const asked = await run.ask("stream");
-      const chunks = passOn(run, asked, choicesAsked(call.request));
+      const chunks = passOn(run, asked, call.request);
       return { ...answeredOf(run, asked.target), chunks };
     },
   };
