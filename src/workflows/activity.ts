@@ -54,5 +54,10 @@ export function stopSignal(): AbortSignal {
 
 /** Returns whether an earlier attempt may have done a part. */
 export function isRetry(): boolean {
-  return Context.current().info.attempt > 1;
+  return attemptNumber() > 1;
+}
+
+/** Returns the number of the running attempt, from 1. */
+export function attemptNumber(): number {
+  return Context.current().info.attempt;
 }

@@ -14,7 +14,7 @@ import { meets } from "../charts/threshold.ts";
 import type { TracingOf } from "../tracing.ts";
 import { aggregations } from "./alert-fields.ts";
 import { changeNotice } from "./notices.ts";
-import { nextEnd, type Period, periodTo } from "./periods.ts";
+import { isEnd, nextEnd, type Period, periodTo } from "./periods.ts";
 import * as store from "./store.ts";
 import type { AlertRow, AlertValue, Condition, DueAlert, NewEvaluation, Outcome } from "./store.ts";
 
@@ -23,13 +23,18 @@ export type AlertChecks = {
   startDue(): Promise<number>;
   /**
    * Checks an alert for the period up to `endMs`, once: the result, the alert's new condition and
-   * the notification commit together.
+   * the notification commit together. Fails with DEADLINE_EXCEEDED if the charts take too long;
+   * on the last try that is the outcome.
    */
-  evaluate(input: EvaluateAlertInput, endMs: number, signal: AbortSignal): Promise<PeriodCheck>;
+  evaluate(input: EvaluateAlertInput, endMs: number, trying: Trying): Promise<PeriodCheck>;
 };
 
+export type Trying = { readonly signal: AbortSignal; readonly isLastTry: boolean };
+
 export type PeriodCheck = {
-  /** Null if there is nothing to check any more: the alert is gone, or paused. */
+  /**
+   * Null if there is nothing to check any more: the alert is gone or paused, or has other periods.
+   */
   readonly outcome: Outcome | null;
   /** End of the next period. */
   readonly nextEndMs: number;
@@ -92,15 +97,17 @@ export function createAlertChecks(options: AlertChecksOptions): AlertChecks {
       }
     },
 
-    async evaluate({ projectId, alertId: id }, endMs, signal) {
+    async evaluate({ projectId, alertId: id }, endMs, trying) {
       const project = await findProject(projectId);
       for (let attempt = 1; attempt <= revisionTriesMax; attempt += 1) {
         const [alert] = await store.listAlerts(database.sql(), projectId, { id, limit: 1 });
         if (!project || !alert?.isActive) return { outcome: null, nextEndMs: endMs };
+        // Another frequency may have been set since the check was asked for.
+        if (!isEnd(alert.frequency, endMs)) return { outcome: null, nextEndMs: endMs };
         const period = periodTo(alert.frequency, endMs);
         const nextEndMs = nextEnd(alert.frequency, endMs);
         const { charts } = tracingOf(project);
-        const evaluation = await measureOrFail(charts, { project, alert, period, signal });
+        const evaluation = await measureOrFail(charts, { project, alert, period, ...trying });
         const { outcome } = evaluation;
         if (await commit(options, { project, alert, period, evaluation })) {
           return { outcome, nextEndMs };
@@ -163,7 +170,7 @@ export function nextCondition(before: Condition, outcome: Outcome): Condition {
   return outcome === "resolved" && before === "triggered" ? "resolved" : before;
 }
 
-type Measuring = Check & { readonly signal: AbortSignal };
+type Measuring = Check & Trying;
 
 /** Measures like `measure`. A refusal of the question is an outcome; other errors are retried. */
 async function measureOrFail(charts: Charts, measuring: Measuring): Promise<NewEvaluation> {
@@ -171,8 +178,8 @@ async function measureOrFail(charts: Charts, measuring: Measuring): Promise<NewE
     return await measure(charts, measuring);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const isForGood = outcomes[error.reason].status < 500 || error.reason === "DEADLINE_EXCEEDED";
-    if (!isForGood) throw error;
+    const isGivenUp = error.reason === "DEADLINE_EXCEEDED" && measuring.isLastTry;
+    if (outcomes[error.reason].status >= 500 && !isGivenUp) throw error;
     return { outcome: "failed", sampleSize: 0, values: [], error: error.message };
   }
 }

@@ -20,6 +20,11 @@ export function nextEnd(frequency: Frequency, afterMs: number): number {
   return (Math.floor((afterMs - origin) / length) + 1) * length + origin;
 }
 
+/** Returns whether a period of a frequency ends at a time. */
+export function isEnd(frequency: Frequency, atMs: number): boolean {
+  return nextEnd(frequency, atMs - 1) === atMs;
+}
+
 /** Returns the period that ends at an end. */
 export function periodTo(frequency: Frequency, endMs: number): Period {
   if (frequency === "MONTHLY") return { startMs: shiftMonths(monthOf(endMs), -1), endMs };
