@@ -6,7 +6,7 @@ import type { EncryptionKeys } from "../access/encryption-keys.ts";
 import type { Members } from "../access/members/members.ts";
 import type { ProjectScope } from "../access/scope.ts";
 import type { AddressGuard } from "../base/address-guard.ts";
-import { ServiceError } from "../base/errors.ts";
+import { refuse, ServiceError } from "../base/errors.ts";
 import { createFairPlaces } from "../base/fair-places.ts";
 import { createUuid } from "../base/ids.ts";
 import { type Page, type PageOptions, toPage } from "../base/pages.ts";
@@ -53,6 +53,8 @@ export type Notifications = {
   put(owner: Owner, options: PutTargets): Promise<StoredTargets>;
   /** Returns the targets of an owner; undefined if it has none. */
   find(owner: Owner): Promise<Targets | undefined>;
+  /** Takes the targets from an owner, whose notifications stay, in the ambient transaction. */
+  clear(owner: Owner): Promise<void>;
   /** Deletes the targets of an owner with its notifications, in the ambient transaction. */
   delete(owner: Owner): Promise<void>;
   /**
@@ -135,15 +137,22 @@ export function createNotifications(options: NotificationsOptions): Notification
     return postJson(addressGuard, { url, headers, body });
   }
 
-  /** Sends a notification once and records it. */
-  async function send(row: NotificationRow, orgId: string, isLast: boolean): Promise<PostOutcome> {
-    const leave = await places.enter({ orgId, projectId: row.projectId });
-    let outcome: PostOutcome;
+  /** Runs work in a place among the deliveries of this process. Throws OVERLOADED without one. */
+  async function inPlace<T>(
+    { orgId, projectId }: Pick<ProjectScope, "orgId" | "projectId">,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const leave = await places.enter({ orgId, projectId });
     try {
-      outcome = await write(row, orgId);
+      return await work();
     } finally {
       leave();
     }
+  }
+
+  /** Sends a notification once and records it. */
+  async function send(row: NotificationRow, orgId: string, isLast: boolean): Promise<PostOutcome> {
+    const outcome = await write(row, orgId);
     const { error, isFinal = false } = outcome;
     const state = error === null ? "delivered" : isFinal || isLast ? "failed" : "pending";
     await store.addAttempt(database.sql(), row, { attempt: { atMs: Date.now(), error }, state });
@@ -183,7 +192,12 @@ export function createNotifications(options: NotificationsOptions): Notification
 
     async find({ project, id }) {
       const key = { projectId: project.projectId, ownerId: id };
-      return (await store.findTargets(database.sql(), key))?.targets;
+      const targets = (await store.findTargets(database.sql(), key))?.targets;
+      return targets && Object.keys(targets).length > 0 ? targets : undefined;
+    },
+
+    async clear({ project, id }) {
+      await store.clearTargets(database.sql(), { projectId: project.projectId, ownerId: id });
     },
 
     async delete({ project, id }) {
@@ -208,7 +222,9 @@ export function createNotifications(options: NotificationsOptions): Notification
       if (row.state !== "pending") return { kind: row.state, attempts: made };
       const pauseMs = (pausesSeconds[made] ?? 0) * 1_000;
       try {
-        const outcome = await send(row, orgId, made >= pausesSeconds.length);
+        const outcome = await inPlace({ orgId, projectId }, () =>
+          send(row, orgId, made >= pausesSeconds.length),
+        );
         const attempts = made + 1;
         if (outcome.error === null) return { kind: "delivered", attempts };
         return outcome.isFinal
@@ -220,23 +236,22 @@ export function createNotifications(options: NotificationsOptions): Notification
       }
     },
 
-    async test(owner, notice) {
-      const { projectId, orgId } = owner.project;
-      const id = await database.transaction(async (sql) => {
-        if ((await store.countOfLastHour(sql, projectId, notice.type)) >= testNotificationsMax) {
-          const message = `a project may send ${testNotificationsMax} tests an hour; wait a while`;
-          const retryAfterSeconds = (5 * minuteMs) / 1_000;
-          throw new ServiceError("TEST_LIMITED", message, { retryAfterSeconds });
-        }
-        return insert(owner, notice);
-      });
-      const found = id && (await store.findNotification(database.sql(), projectId, id));
-      if (!found) {
-        throw new ServiceError("INVALID_ARGUMENT", `kind: there is no target for ${notice.role}`);
-      }
-      await send(found, orgId, true);
-      return (await store.findNotification(database.sql(), projectId, found.id)) ?? found;
-    },
+    test: (owner, notice) =>
+      inPlace(owner.project, async () => {
+        const { projectId, orgId } = owner.project;
+        const row = await database.transaction(async (sql) => {
+          if ((await store.addTest(sql, projectId)) > testNotificationsMax) {
+            const message = `a project may send ${testNotificationsMax} tests an hour; wait a while`;
+            const retryAfterSeconds = (5 * minuteMs) / 1_000;
+            throw new ServiceError("TEST_LIMITED", message, { retryAfterSeconds });
+          }
+          const id = await insert(owner, notice);
+          const inserted = id && (await store.findNotification(sql, projectId, id));
+          return inserted || refuse("kind", `there is no target for ${notice.role}`);
+        });
+        await send(row, orgId, true);
+        return (await store.findNotification(database.sql(), projectId, row.id)) ?? row;
+      }),
 
     async list({ project, id }, page) {
       const key = { projectId: project.projectId, ownerId: id };

@@ -82,6 +82,13 @@ export async function putTargets(
     where notification_targets.project_id = excluded.project_id`;
 }
 
+/** Takes the targets from an owner, whose notifications stay. */
+export async function clearTargets(sql: Sql, key: OwnerKey): Promise<void> {
+  await sql`
+    update notification_targets set targets = '{}', sealed = null, encryption_key_id = null
+    where project_id = ${key.projectId} and owner_id = ${key.ownerId}`;
+}
+
 /** Deletes the targets of an owner with the notifications. */
 export async function deleteTargets(sql: Sql, key: OwnerKey): Promise<void> {
   await sql`
@@ -173,13 +180,14 @@ export async function deleteOldNotifications(
       )`;
 }
 
-/** Returns the number of notifications of a type that a project asked for within an hour. */
-export async function countOfLastHour(sql: Sql, projectId: string, type: string): Promise<number> {
+/** Records a test of a target; returns the number of the project's tests within an hour. */
+export async function addTest(sql: Sql, projectId: string): Promise<number> {
+  await sql`
+    delete from test_notifications
+    where project_id = ${projectId} and at <= clock_timestamp() - interval '1 hour'`;
+  await sql`insert into test_notifications (project_id) values (${projectId})`;
   const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count
-    from notifications
-    where project_id = ${projectId} and type = ${type}
-      and created_at > clock_timestamp() - interval '1 hour'`;
+    select count(*)::integer as count from test_notifications where project_id = ${projectId}`;
   return row?.count ?? 0;
 }
 

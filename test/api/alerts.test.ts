@@ -2,7 +2,7 @@
 // Source: docs/alerts.md; docs/decisions.md, 48.1 to 48.3.
 
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import {
   anAlert,
@@ -13,6 +13,7 @@ import {
   startReceiver,
 } from "../support/alerts.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { withKey } from "../support/tenants.ts";
 
@@ -244,7 +245,7 @@ test.each([
   expect(receiver.received).toHaveLength(1);
 });
 
-test("only so many tests an hour", async () => {
+test("only so many tests an hour, also of alerts that are made anew", async () => {
   const project = await givenAMetricProject(service);
   const { alert } = await create(project, anAlert(receiver.url));
   const test = () => project.call(`POST /v1/alerts/${alert.id}/test`, {});
@@ -252,6 +253,9 @@ test("only so many tests an hour", async () => {
   const missing = await project.call(`POST /v1/alerts/${alert.id}/test`, { kind: "resolved" });
   const answers = await Promise.all(Array.from({ length: 20 }, test));
   const last = await test();
+  await project.ok(`DELETE /v1/alerts/${alert.id}`);
+  const { alert: another } = await create(project, anAlert(receiver.url));
+  const anew = await project.call(`POST /v1/alerts/${another.id}/test`, {});
 
   expect(missing).toMatchObject({ status: 400 });
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -259,6 +263,25 @@ test("only so many tests an hour", async () => {
     status: 429,
     text: expect.stringContaining("wait a while") as string,
   });
+  expect(anew).toMatchObject({ status: 429 });
+});
+
+test("a test that finds no place is a 503, and no notification waits for ever", async () => {
+  const project = await givenAMetricProject(service);
+  const { alert } = await create(project, anAlert(receiver.url));
+  const test = () => project.call(`POST /v1/alerts/${alert.id}/test`, {});
+  receiver.answer(0, 0, 0, 0);
+  const before = receiver.received.length;
+
+  const hanging = [test(), test(), test(), test()];
+  await vi.waitUntil(() => receiver.received.length === before + 4, patience);
+  const refused = await test();
+
+  expect(refused).toMatchObject({ status: 503 });
+  const tested = await Promise.all(hanging);
+  expect(tested.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const { data } = await project.ok(`GET /v1/alerts/${alert.id}/notifications`);
+  expect((data as JsonObject[]).map(({ state }) => state)).toEqual(tested.map(() => "failed"));
 });
 
 test("an address is sealed and shown by its origin only", async () => {

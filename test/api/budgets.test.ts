@@ -148,6 +148,21 @@ test("a call that spends all at once is told of once; the log has each notificat
   expect(second).not.toHaveProperty("next_cursor");
 });
 
+test("a budget whose targets are taken away keeps its log", async () => {
+  const { budgets, create, get } = await givenAProject();
+  const critical = { channel: "WEBHOOK", metadata: { url: nowhere } };
+  const id = await create({ amount: 1, period: "DAY", notification_details: { critical } });
+  await budgets("POST", `/${id}/test`, {});
+
+  const emptied = await budgets("PATCH", `/${id}`, { notification_details: {} });
+
+  expect(emptied).toMatchObject({ status: 200 });
+  expect((await get(id))["notification_details"]).toBeNull();
+  expect(await budgets("POST", `/${id}/test`, {})).toMatchObject({ status: 400 });
+  const { json } = await budgets("GET", `/${id}/notifications`);
+  expect(json["data"]).toMatchObject([{ type: "budget.test", state: "failed" }]);
+});
+
 test("a test without a target is a 400, and the log of an absent budget a 404", async () => {
   const { budgets, create } = await givenAProject();
   const id = await create({ amount: 1, period: "DAY" });

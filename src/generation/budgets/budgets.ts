@@ -289,7 +289,7 @@ async function putTargets(
   { fields, checked }: Asked,
 ) {
   if (fields.targets && !checked) {
-    await notifications.delete(owner);
+    await notifications.clear(owner);
     return undefined;
   }
   const { isSecretNew } = fields;
