@@ -241,9 +241,11 @@ export function createNotifications(options: NotificationsOptions): Notification
         const { projectId, orgId } = owner.project;
         const row = await database.transaction(async (sql) => {
           if ((await store.addTest(sql, projectId)) > testNotificationsMax) {
-            const message = `a project may send ${testNotificationsMax} tests an hour; wait a while`;
+            const limit = `a project may send ${testNotificationsMax} tests an hour`;
             const retryAfterSeconds = (5 * minuteMs) / 1_000;
-            throw new ServiceError("TEST_LIMITED", message, { retryAfterSeconds });
+            throw new ServiceError("TEST_LIMITED", `${limit}; wait a while`, {
+              retryAfterSeconds,
+            });
           }
           const id = await insert(owner, notice);
           const inserted = id && (await store.findNotification(sql, projectId, id));

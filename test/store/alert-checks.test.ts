@@ -51,7 +51,7 @@ async function givenAnAlert(project: MetricProject, more = {}) {
 
 const midnightMs = Math.floor(Date.now() / dayMs) * dayMs - dayMs;
 
-test("an alert whose frequency was changed is not checked for a period of the old one", async () => {
+test("an alert is not checked for a period of a frequency that it had before", async () => {
   const project = await givenAMetricProject(service);
   const { change, check, evaluations } = await givenAnAlert(project);
   await change({ frequency: "DAILY" });
