@@ -75,7 +75,7 @@ test("a paused alert is not checked", async () => {
   expect(await evaluations()).toEqual([]);
 });
 
-test("a chart that takes too long is tried again, and fails the check on the last try", async () => {
+test("a chart that takes too long is tried again, and the last try fails the check", async () => {
   const project = await givenAMetricProject(service);
   const first = await givenAnAlert(project);
   const last = await givenAnAlert(project);
