@@ -317,7 +317,7 @@ async function compare(
       ...{ date_range: range, filters, query },
     });
     const answer = data as Answer;
-    expect(answer.meta.matched_event_count).toBe(events.length);
+    expect(answer.meta).toMatchObject({ matched_event_count: events.length, exact: true });
     return answer;
   };
   const splitting = { split_by: "metadata.split", split_ranking: { limit } };

@@ -773,6 +773,13 @@ export declare type ChartData = Message<"waggle.v1.ChartData"> & {
    * @generated from field: repeated waggle.v1.ChartSeries series = 2;
    */
   series: ChartSeries[];
+
+  /**
+   * Whether the last bucket is that of all values without a bucket of their own. A value may read `other` too.
+   *
+   * @generated from field: bool has_other_bucket = 3;
+   */
+  hasOtherBucket: boolean;
 };
 
 /**

@@ -112,11 +112,11 @@ export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
 }
 
 export function toResultMessage(result: ChartResult): MessageInitShape<typeof ChartResultSchema> {
-  const { kind, buckets, series, measures, range, unit } = result;
+  const { kind, buckets, hasOtherBucket, series, measures, range, unit } = result;
   return {
     kind,
     data: {
-      buckets: buckets.map(toValueMessage),
+      ...{ buckets: buckets.map(toValueMessage), hasOtherBucket },
       series: series.map(({ measure, split, isOther, values }) => ({
         ...{ measure, isOther, values: values.map(toValueMessage) },
         ...(split !== null && { split }),

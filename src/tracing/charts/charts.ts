@@ -46,6 +46,8 @@ export type ChartResult = {
   readonly kind: ChartQuestion["kind"];
   /** Starts of time in ISO 8601, values of the split, or the bounds of bars; none for a scalar. */
   readonly buckets: readonly JsonValue[];
+  /** Whether the last bucket is that of all values without one; a value may read the same. */
+  readonly hasOtherBucket: boolean;
   readonly series: readonly ChartSeries[];
   readonly measures: readonly Measure[];
   readonly range: TimeRange;
@@ -235,6 +237,7 @@ function toResult(
     buckets: isBySplit
       ? ranked.map(({ split: value, isOther }) => (isOther ? "other" : value))
       : (times ?? []).map((time) => new Date(time).toISOString()),
+    hasOtherBucket: isBySplit && ranked.at(-1)?.isOther === true,
     series: measures.flatMap(seriesOf),
     matched: some?.matched ?? 0,
     splits,
@@ -264,6 +267,7 @@ async function histogram(
   return {
     ...partsOf(question),
     buckets: all.map((at) => ({ from: bound(at), to: bound(at + 1) })),
+    hasOtherBucket: false,
     series: question.measures.map(({ id }) => ({
       ...{ measure: id, split: null, isOther: false },
       values: all.map((at) => counts.get(at) ?? 0),

@@ -29,7 +29,7 @@ export type CellRow = {
   readonly values: readonly (number | null)[];
 };
 
-/** Maximum characters of a value that makes a group. */
+/** Maximum characters of a value that are shown. */
 const splitLengthMax = 1_000;
 
 /** A question with the starts of its buckets in Unix milliseconds. */
@@ -51,11 +51,18 @@ function cellRows(sql: Sql, query: EventQuery, question: Bucketed): PendingQuery
   return sql<CellRow[]>`
       with matched as (
         select
-          ${bucketSql(sql, question)} as bucket,
-          ${split ? splitSql(sql, split.source) : sql`'-'`} as split
-          ${measures.map((one, at) => sql`, ${numberSql(sql, one.source)} as ${sql(`v${at}`)}`)}
-        from events as e ${totalsSql(sql, measures)}
-        where ${matching(sql, query)}
+          bucket, ${splitKeySql(sql)} as split
+          ${measures.map((_, at) => sql`, ${sql(`v${at}`)}`)}
+        from (
+          select
+            ${bucketSql(sql, question)} as bucket,
+            ${split ? splitSql(sql, split.source) : sql`'-'`} as split
+            ${measures.map((one, at) => sql`, ${numberSql(sql, one.source)} as ${sql(`v${at}`)}`)}
+          from events as e ${totalsSql(sql, measures)}
+          where ${matching(sql, query)}
+          -- Without it Postgres finds the value of the split once for each use.
+          offset 0
+        ) as found
       ),
       ranked as (
         select
@@ -166,7 +173,19 @@ function bucketSql(sql: Sql, { unit, timezone, starts }: Bucketed): Fragment {
 /** Returns the value of a split as text: `=` and the value, or `-` for an event without one. */
 export function splitSql(sql: Sql, source: TextSource): Fragment {
   const text = source.kind === "column" ? columnSql(sql, source.name) : scalarSql(sql, source);
-  return sql`coalesce('=' || left(${text}, ${splitLengthMax}), '-')`;
+  return sql`coalesce('=' || ${text}, '-')`;
+}
+
+/**
+ * Returns what `split`, a column of `splitSql`, is grouped by: of a long text the beginning and a
+ * hash, so that two such texts have groups of their own.
+ */
+export function splitKeySql(sql: Sql): Fragment {
+  const lengthMax = splitLengthMax + 1;
+  return sql`case when octet_length(split) > ${lengthMax}::integer
+      and length(split) > ${lengthMax}::integer
+    then left(split, ${lengthMax}::integer) || '… ' || md5(split)
+    else split end`;
 }
 
 function columnSql(sql: Sql, name: TextColumn): Fragment {

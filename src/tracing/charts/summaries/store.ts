@@ -5,7 +5,7 @@ import type { PendingQuery, Row } from "postgres";
 import type { Read, Sql } from "../../../postgres/database.ts";
 import { hoursAgo, hourUs, settledMs } from "../../events/mark-store.ts";
 import { type EventQuery, matching } from "../../export/place-store.ts";
-import { numberSql, splitSql } from "../store.ts";
+import { numberSql, splitKeySql, splitSql } from "../store.ts";
 import type { Kept, KeptSource, SummaryPlan } from "./plan.ts";
 import type { Stretch } from "./stretches.ts";
 
@@ -38,7 +38,9 @@ export async function listSummaries(
     return sql<SummaryRow[]>`
       with ${dueSql(sql, query, stretches)},
       matched as (
-        select due.at, found.*
+        select
+          due.at, ${splitKeySql(sql)} as split
+          ${sources.map((_, at) => sql`, ${sql(`v${at}`)}`)}
         from due
         cross join lateral (
           select
@@ -48,7 +50,7 @@ export async function listSummaries(
           where e.start_time_us >= due.from_us and e.start_time_us < due.to_us
             and ${matching(sql, query)}
           -- Without it Postgres makes a join of this, which may compare each event of the project
-          -- with each stretch.
+          -- with each stretch, and finds the value of the split once for each use.
           offset 0
         ) as found
       ),

@@ -38,7 +38,7 @@ export type Answer = {
 export function toAnswer(result: ChartResult, hasSplit: boolean): Answer {
   const { kind, data, meta, measures } = result;
   const buckets = (data?.buckets ?? []).map((bucket, index, all) =>
-    toBucket(kind, bucket, (meta?.splitCount ?? 0) > index || index < all.length - 1),
+    toBucket(kind, bucket, data?.hasOtherBucket === true && index === all.length - 1),
   );
   const isBySplit = kind === "categorical" || kind === "table" || !hasSplit;
   return {
@@ -72,7 +72,7 @@ export function toAnswer(result: ChartResult, hasSplit: boolean): Answer {
   };
 }
 
-function toBucket(kind: string, { kind: value }: Value, isValue: boolean): Bucket {
+function toBucket(kind: string, { kind: value }: Value, isOther: boolean): Bucket {
   if (kind === "histogram" && value.case === "structValue") {
     const { fields } = value.value;
     return {
@@ -83,8 +83,7 @@ function toBucket(kind: string, { kind: value }: Value, isValue: boolean): Bucke
   }
   const text = value.case === "stringValue" ? value.value : null;
   if (kind === "time_series") return { kind: "time", startMs: Date.parse(text ?? "") };
-  // The others together come last, after all values that have a place of their own.
-  return { kind: "value", value: text, isOther: text === "other" && !isValue };
+  return { kind: "value", value: text, isOther };
 }
 
 function toNumber(value: Value | undefined): number | null {

@@ -8,7 +8,7 @@ export type ChartKind = (typeof kinds)[number];
 export type Measure = {
   readonly metric: string;
   /** Absent for the one that the service takes by itself. */
-  readonly aggregation?: string;
+  readonly aggregation?: string | undefined;
 };
 
 export type Question = {
