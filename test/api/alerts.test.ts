@@ -16,6 +16,7 @@ import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { withKey } from "../support/tenants.ts";
+import { nowhere } from "./access-rows.ts";
 
 let service: TestService;
 let receiver: Receiver;
@@ -114,6 +115,17 @@ test("an empty list ends the filters of an alert, and its measures cannot be end
 
 test.each<{ name: string; change: JsonObject; field: string }>([
   { name: "no name", change: { name: " " }, field: "name" },
+  { name: "an unknown key", change: { frequncy: "DAILY" }, field: "frequncy" },
+  {
+    name: "an unknown key of a threshold",
+    change: { thresholds: { critical: { operator: ">", value: 1, percent: true } } },
+    field: "thresholds.critical.percent",
+  },
+  {
+    name: "an unknown key of a target",
+    change: { notification_details: { critical: { channel: "WEBHOOK", url: nowhere } } },
+    field: "notification_details.critical.url",
+  },
   { name: "another type", change: { alert_type: "SUDDEN" }, field: "alert_type" },
   { name: "another aggregation", change: { aggregation: "P42" }, field: "aggregation" },
   { name: "another frequency", change: { frequency: "YEARLY" }, field: "frequency" },

@@ -255,6 +255,7 @@ test("calls at once are all counted", async () => {
 test.each<{ name: string; body: object; field: string }>([
   { name: "no amount", body: { period: "DAY" }, field: "amount" },
   { name: "an amount of nothing", body: { amount: 0, period: "DAY" }, field: "amount" },
+  { name: "an unknown key", body: { amount: 1, period: "DAY", limit: 2 }, field: "limit" },
   { name: "another period", body: { amount: 1, period: "WEEK" }, field: "period" },
   { name: "no key", body: { amount: 1, period: "DAY", key_id: "x" }, field: "key_id" },
   {
