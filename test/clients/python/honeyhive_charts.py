@@ -14,7 +14,7 @@ from honeyhive._generated.api_config import HTTPException  # noqa: E402
 from honeyhive.models import CreateChartRequest, UpdateChartRequest  # noqa: E402
 
 url, api_key, data_plane_key, project_id = sys.argv[1:]
-client = HoneyHive(api_key=api_key, data_plane_api_key=data_plane_key, server_url=url)
+client = HoneyHive(api_key=api_key, data_plane_api_key=data_plane_key, server_url=url, timeout=60)
 
 
 def as_json(model):

@@ -85,7 +85,7 @@ created_id = tracer.create_event(
 )
 flushed = tracer.force_flush()
 
-client = HoneyHive(api_key=api_key, base_url=url)
+client = HoneyHive(api_key=api_key, base_url=url, timeout=60)
 started = client.sessions.start(
     StartSessionRequest(session={"session_name": "by client", "source": "honeyhive-python"})
 )

@@ -30,7 +30,7 @@ from honeyhive.models import (  # noqa: E402
 )
 
 url, api_key = sys.argv[1:]
-client = HoneyHive(api_key=api_key, server_url=url)
+client = HoneyHive(api_key=api_key, server_url=url, timeout=60)
 report = {}
 
 

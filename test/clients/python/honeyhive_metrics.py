@@ -16,7 +16,7 @@ from honeyhive._generated.services import Metrics_service
 from honeyhive.models import CreateMetricRequest, UpdateMetricRequest
 
 url, api_key = sys.argv[1:]
-client = HoneyHive(api_key=api_key, base_url=url)
+client = HoneyHive(api_key=api_key, base_url=url, timeout=60)
 
 created = client.metrics.create(
     CreateMetricRequest(
