@@ -36,6 +36,8 @@ describe("prompts", () => {
     await page.getByRole("button", { name: /^Save after/ }).waitFor();
     await page.getByRole("region", { name: "Variables" }).getByText("name").first().waitFor();
     await page.getByRole("textbox", { name: "Text of message 1" }).waitFor();
+    const toPlayground = page.getByRole("link", { name: "Open in playground", exact: true });
+    expect(await toPlayground.locator("svg").count()).toBe(1);
     await picture("prompt");
 
     expect(await findings()).toEqual([]);

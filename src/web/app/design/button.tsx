@@ -28,7 +28,14 @@ export function Button(props: ButtonProps) {
     "data-variant": variant,
     "data-size": size,
   };
-  if (asChild === true) return <Slot.Root {...shared}>{children}</Slot.Root>;
+  if (asChild === true) {
+    return (
+      <Slot.Root {...shared}>
+        {icon}
+        <Slot.Slottable>{children}</Slot.Slottable>
+      </Slot.Root>
+    );
+  }
   return (
     <button {...shared} type={type} disabled={disabled === true || isBusy} aria-busy={isBusy}>
       {icon}
