@@ -8,7 +8,7 @@ import type { ProjectScope } from "../../src/access/scope.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
 import { createDeletion } from "../../src/tracing/retention/deletion.ts";
 import type { FileStore } from "../../src/tracing/retention/file-store.ts";
-import { putRetention } from "../../src/tracing/retention/store.ts";
+import { listRuns, putRetention } from "../../src/tracing/retention/store.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
@@ -167,4 +167,28 @@ test("a run that was asked for deletes nothing once the days are raised", async 
 
   expect(await step()).toEqual({ isDone: true, sessions: 0, events: 0 });
   expect(await ids()).toHaveLength(4);
+});
+
+test("updates that wait for an event go when the last one is old", async () => {
+  const { step, ids, events, projectId } = await givenADeletion((_name, bytes) => drain(bytes));
+  const sql = own.database.sql();
+  const setTime = (id: string, timeMs: number) => sql`
+    update events set start_time_us = ${timeMs * 1_000}
+    where project_id = ${projectId} and event_id = ${id}`;
+  const update = { metadata: { late: true } };
+  for (const id of ["undated", "old", "renewed", "new"]) await events.enrich(projectId, id, update);
+  await setTime("undated", 0);
+  for (const id of ["old", "renewed"]) await setTime(id, Date.now() - 40 * dayMs);
+  await events.enrich(projectId, "renewed", update);
+
+  const first = await step();
+  const second = await step();
+
+  expect([first.isDone, second.isDone]).toEqual([false, true]);
+  expect(await ids()).toEqual(["new", "renewed", "undated"]);
+  const [run] = await listRuns(sql, projectId, { limit: 1, after: undefined });
+  expect(run).toMatchObject({ state: "completed", sessions: 2, updates: 1 });
+  const times = await sql<{ us: number }[]>`
+    select start_time_us as us from events where project_id = ${projectId}`;
+  for (const { us } of times) expect(us).toBeGreaterThan((Date.now() - dayMs) * 1_000);
 });

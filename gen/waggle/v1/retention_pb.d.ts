@@ -284,6 +284,13 @@ export declare type DeletedRows = Message<"waggle.v1.DeletedRows"> & {
    * @generated from field: int32 feedback = 6;
    */
   feedback: number;
+
+  /**
+   * Updates of events that never came, or that were deleted before.
+   *
+   * @generated from field: int32 updates = 7;
+   */
+  updates: number;
 };
 
 /**

@@ -216,12 +216,12 @@ async function insertNew(
   const made = new Map<string, WrittenChange>();
   const rows: Row[] = [];
   for (const [key, entry] of entries) {
-    const { projectId, eventId } = entry;
+    const { projectId } = entry;
     const { event, pending } = foldEntry(entry, undefined, toEvent);
     if (event !== undefined) {
       made.set(key, { projectId, before: undefined, after: event, given: event });
       rows.push(toRow(projectId, event));
-    } else if (pending !== undefined) rows.push(toPendingRow(projectId, eventId, pending));
+    } else if (pending !== undefined) rows.push(toPendingRow(entry, pending));
     if (pacer.due()) await pacer.rest();
   }
   const tooLong: Row[] = [];

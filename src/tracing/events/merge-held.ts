@@ -216,7 +216,7 @@ function foldPending({ changes, options }: Merging, entry: Entry, held: Pending 
     return toWholeRow(toRow(entry.projectId, event));
   }
   if (pending === undefined || entry.changes.every(({ outcome }) => outcome === "absent")) return;
-  return toWholeRow(toPendingRow(entry.projectId, entry.eventId, pending));
+  return toWholeRow(toPendingRow(entry, pending));
 }
 
 function toWholeRow(row: Row): Row {

@@ -136,11 +136,21 @@ export function toMergeRow(projectId: string, event: StoredEvent, given: EventFi
   return row as Row;
 }
 
-/** Returns a row that readers skip; its updates are in `inputs`. */
-export function toPendingRow(projectId: string, eventId: string, fields: Pending): Row {
+/** An id without an event, and the time of its last update in Unix milliseconds. */
+type PendingKey = {
+  readonly projectId: string;
+  readonly eventId: string;
+  readonly receivedAtMs: number;
+};
+
+/** Returns a row that readers skip; its updates are in `inputs`, and the last one is its start. */
+export function toPendingRow(
+  { projectId, eventId, receivedAtMs }: PendingKey,
+  fields: Pending,
+): Row {
   const row = toRow(
     projectId,
-    toStoredEvent(eventId, { session_id: eventId }, 0, () => null),
+    toStoredEvent(eventId, { session_id: eventId }, receivedAtMs, () => null),
   );
   return { ...row, event_type: "pending", inputs: fields };
 }

@@ -19,6 +19,7 @@ import type { TracingOf } from "../tracing.ts";
 import type { FileStore } from "./file-store.ts";
 import { encodeSessions } from "./sessions-parquet.ts";
 import * as store from "./store.ts";
+import * as updates from "./update-store.ts";
 import type { ListedSession, RunRow, SessionPlace, SessionState } from "./store.ts";
 
 /** A run after a step. */
@@ -94,6 +95,7 @@ export function createDeletion(options: DeletionOptions): Deletion {
         !(await store.hasNewerRun(events.sql(), run));
       const batch = isWanted ? await findBatch(events, run) : undefined;
       if (!batch) {
+        if (isWanted && (await deleteUpdates(events, run))) return toStep(run);
         await store.endRun(events.sql(), projectId, runId);
         return toStep({ ...run, state: "completed" });
       }
@@ -123,6 +125,21 @@ async function openRun(
   const found = await store.findRun(events.sql(), run.projectId, run.id);
   if (!found) throw new Error("no run after its start");
   return found;
+}
+
+/** Deletes old updates that still wait for an event. Returns whether there may be more. */
+async function deleteUpdates(events: Database, run: RunRow): Promise<boolean> {
+  const { projectId, cutoff } = run;
+  const page = { beforeUs: cutoff.getTime() * 1_000, limit: retentionBatchEventsMax };
+  return events.transaction(
+    async (sql) => {
+      const deleted = await updates.deleteUpdates(sql, projectId, page);
+      await updates.dateUpdates(sql, projectId, page.limit);
+      await updates.addUpdates(sql, run, deleted);
+      return deleted === page.limit;
+    },
+    { owner: projectId },
+  );
 }
 
 type FoundBatch = {

@@ -7,6 +7,8 @@ import type { Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { marksOfChanged } from "../events/mark-store.ts";
 
+type Fragment = PendingQuery<Row[]>;
+
 export type RetentionRow = {
   readonly projectId: ProjectId;
   readonly days: number;
@@ -242,6 +244,8 @@ export async function deleteSessions(
 }
 
 export type RunRow = Deleted & {
+  /** Number of deleted updates that waited for an event. */
+  readonly updates: number;
   readonly id: string;
   readonly projectId: ProjectId;
   readonly state: "running" | "completed";
@@ -256,15 +260,13 @@ export type RunRow = Deleted & {
   readonly endedAt: Date | null;
 };
 
-type Fragment = PendingQuery<Row[]>;
-
 function selectRuns(sql: Sql): Fragment {
   return sql`
     select
       run_id as id, project_id as "projectId", state, cutoff, after_us as "afterUs",
       after_id as "afterId", batches, sessions, events, scores,
       annotation_items as "annotationItems", annotation_scores as "annotationScores", feedback,
-      skipped_sessions as "skippedSessions", files, created_at as "createdAt",
+      updates, skipped_sessions as "skippedSessions", files, created_at as "createdAt",
       ended_at as "endedAt", ${selectCreatedAtUs(sql, "created_at")}
     from retention_runs`;
 }
