@@ -5,10 +5,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createByteBudget, createSharedBudget } from "../../src/base/byte-budget.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { chartCellBytes, chartUsualCells, chartValueBytes } from "../../src/base/tenant-limits.ts";
-import { openDatabase } from "../../src/postgres/database.ts";
+import { openDatabase, type Read } from "../../src/postgres/database.ts";
+import { parseQuestion } from "../../src/tracing/charts/chart-query.ts";
 import { createCharts } from "../../src/tracing/charts/charts.ts";
+import { createSummaries } from "../../src/tracing/charts/summaries/summaries.ts";
 import { createEvents } from "../../src/tracing/events/events.ts";
 import { createRecorder } from "../../src/tracing/events/record.ts";
+import { parseFilters } from "../../src/tracing/export/filter.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -133,4 +136,40 @@ test("a chart that takes too long says what to ask for instead", async () => {
   released.resolve();
   await locked;
   await own.close();
+});
+
+test.each([
+  { name: "its time is over", want: { reason: "DEADLINE_EXCEEDED" } },
+  { name: "the call is given up", want: { name: "AbortError" } },
+])("adding summaries up ends when $name, and keeps what was read", async ({ want }) => {
+  const call = new AbortController();
+  const end = { atMs: Infinity };
+  const reader = testDatabase.database.reader({ owner: projectId, kind: "charts" });
+  let reads = 0;
+  const conditions = parseFilters(request.filters, { fields: [], isComplete: true });
+  const [fromUs, toUs] = [request.startTimeMs * 1_000, request.endTimeMs * 1_000];
+  const asking = {
+    query: { projectId, conditions, fromUs, toUs },
+    question: parseQuestion(request, await fields.fieldsOf(projectId), Date.now()),
+    ...{ starts: [0], organization: undefined, signal: call.signal },
+    memory: createByteBudget(1e9).open(),
+    get endsAtMs() {
+      return end.atMs;
+    },
+    read: (async (statement) => {
+      const rows = await reader(statement);
+      reads += 1;
+      if (want.reason !== undefined) end.atMs = 0;
+      else call.abort();
+      return rows;
+    }) satisfies Read,
+  };
+  const summaries = createSummaries();
+
+  await expect(summaries.listCells(asking)).rejects.toMatchObject(want);
+  end.atMs = Infinity;
+  const again = { ...asking, signal: undefined, endsAtMs: Infinity, read: reader };
+
+  expect(await summaries.listCells(again)).toHaveLength(5);
+  expect(reads).toBe(1);
 });

@@ -11,6 +11,7 @@ import type { EventQuery } from "../../export/place-store.ts";
 import type { ChartQuestion } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
 import { toCells } from "./aggregate.ts";
+import { pacerUntil } from "./deadline.ts";
 import {
   cellsMaxOf,
   createLoadPlaces,
@@ -88,7 +89,7 @@ export function createSummaries(): Summaries {
       try {
         const loaded = await load(asking, { plan, stretches, hold });
         if (loaded === undefined) return undefined;
-        const pacer = await startPacer(projectId);
+        const pacer = pacerUntil(await startPacer(projectId), asking);
         const cells = await toCells(question, { plan, ...loaded, starts }, { pacer, hold });
         // It may have grown by sums.
         const { book } = loaded;
