@@ -5,11 +5,15 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { CreateBucketCommand, GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { parquetReadObjects } from "hyparquet";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createFileStore } from "../../src/tracing/retention/file-store.ts";
+import { listRuns } from "../../src/tracing/retention/store.ts";
 import { installPython, sayMissing } from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
+import { givenADeletion } from "../support/retention.ts";
 
 let server: ChildProcess | undefined;
 let endpoint: string;
@@ -49,9 +53,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function read(key: string): Promise<string | undefined> {
+async function readBytes(key: string): Promise<Uint8Array> {
   const { Body: body } = await client.send(new GetObjectCommand({ Bucket: "traces", Key: key }));
-  return body?.transformToString();
+  return (await body?.transformToByteArray()) ?? new Uint8Array();
+}
+
+async function read(key: string): Promise<string> {
+  return Buffer.from(await readBytes(key)).toString();
 }
 
 async function* pieces(...texts: readonly string[]) {
@@ -65,7 +73,7 @@ test("a file is an object under the prefix, and replaces one of the same name", 
   await files.put("p/r/000001.parquet", pieces("whole ", "séance ", "x".repeat(3_000_000)));
 
   const text = await read("old/waggle/p/r/000001.parquet");
-  expect(text?.slice(0, 13)).toBe("whole séance ");
+  expect(text.slice(0, 13)).toBe("whole séance ");
   expect(text).toHaveLength(13 + 3_000_000);
 });
 
@@ -80,4 +88,26 @@ test("a bucket that is absent, and bytes that fail, are errors", async () => {
   await expect(absent.put("a.parquet", pieces("x"))).rejects.toThrow("bucket does not exist");
   await expect(files.put("b.parquet", failing())).rejects.toThrow("the stream broke");
   await expect(read("b.parquet")).rejects.toThrow("key does not exist");
+});
+
+test("sessions are in the bucket before they are deleted, and stay without one", async () => {
+  const own = await createTestDatabase();
+  onTestFinished(() => own.drop());
+  const absent = createFileStore({ bucket: "no-such-bucket", prefix: "" }, endpoint);
+  const stays = await givenADeletion(own.database, { files: absent });
+  const files = createFileStore({ bucket: "traces", prefix: "gone" }, endpoint);
+  const goes = await givenADeletion(own.database, { files });
+
+  await expect(stays.step()).rejects.toThrow("bucket does not exist");
+  await goes.step();
+
+  expect(await stays.ids()).toEqual(["a", "a1", "b", "b1"]);
+  expect(await goes.ids()).toEqual([]);
+  const page = { limit: 1, after: undefined };
+  const [run] = await listRuns(own.database.sql(), goes.projectId, page);
+  expect(run).toMatchObject({ sessions: 2, events: 4 });
+  const bytes = await readBytes(`gone/${run?.files[0]}`);
+  const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+  const ids = rows.map((row) => String(row["event_id"]));
+  expect(ids.toSorted()).toEqual(["a", "a1", "b", "b1"]);
 });

@@ -2,58 +2,22 @@
 
 import { parquetReadObjects } from "hyparquet";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createOutbox } from "../../src/outbox/outbox.ts";
 import { createUuid } from "../../src/base/ids.ts";
-import type { ProjectScope } from "../../src/access/scope.ts";
-import { createTracing } from "../../src/tracing/tracing.ts";
-import { createDeletion } from "../../src/tracing/retention/deletion.ts";
 import type { FileStore } from "../../src/tracing/retention/file-store.ts";
 import { listRuns, putRetention } from "../../src/tracing/retention/store.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
-import { scopeOfProject } from "../support/keys.ts";
-import { givenAProject } from "../support/project.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenADeletion as givenADeletionIn } from "../support/retention.ts";
 
 let own: TestDatabase;
-let project: ProjectScope;
 beforeEach(async () => {
   own = await createTestDatabase();
-  const local = await givenAProject(own.database);
-  project = { ...scopeOfProject(local), ...local, clusterId: "default" };
 });
 afterEach(() => own.drop());
 
 const dayMs = 86_400_000;
 
-/** Returns a deletion of sessions older than 30 days, with files that go to `put`. */
-async function givenADeletion(put: FileStore["put"], sessions = ["a", "b"]) {
-  const { database } = own;
-  const clusters = openTestClusters(database);
-  const { of: tracingOf } = createTracing({ clusters });
-  const deletion = createDeletion({
-    ...{ database, clusters, tracingOf, outbox: createOutbox(database), files: { put } },
-    findProject: () => Promise.resolve(project),
-  });
-  const { projectId, orgId } = project;
-  await putRetention(database.sql(), projectId, { days: 30, updatedBy: "test" });
-  const input = {
-    ...{ projectId, orgId, projectName: "p", runId: createUuid(), days: 30, actor: "test" },
-    cutoffMs: Date.now() - 30 * dayMs,
-  };
-  const { events } = tracingOf(project);
-  for (const session of sessions) {
-    await events.create(projectId, {
-      ...{ event_id: `${session}1`, session_id: session, event_type: "tool", source: "test" },
-      ...{ inputs: {}, start_time: Date.now() - 40 * dayMs },
-    });
-  }
-  const step = (runId = input.runId) =>
-    deletion.step({ ...input, runId }, new AbortController().signal);
-  const ids = async (): Promise<string[]> => {
-    const rows = await database.sql()<{ id: string }[]>`
-      select event_id as id from events where project_id = ${projectId} order by event_id`;
-    return rows.map(({ id }) => id);
-  };
-  return { step, ids, events, projectId };
+function givenADeletion(put: FileStore["put"], sessions?: readonly string[]) {
+  return givenADeletionIn(own.database, { files: { put }, sessions });
 }
 
 async function drain(bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -191,4 +155,23 @@ test("updates that wait for an event go when the last one is old", async () => {
   const times = await sql<{ us: number }[]>`
     select start_time_us as us from events where project_id = ${projectId}`;
   for (const { us } of times) expect(us).toBeGreaterThan((Date.now() - dayMs) * 1_000);
+});
+
+test("a batch has up to 16 MB, or one larger session", async () => {
+  const { step, projectId } = await givenADeletion((_name, bytes) => drain(bytes), []);
+  const startUs = (Date.now() - 40 * dayMs) * 1_000;
+  // Digits at random, 32 bytes each, which Postgres does not compress.
+  for (const [at, megabytes] of [9, 6, 17, 1].entries()) {
+    await own.database.sql()`
+      insert into events (
+        project_id, event_id, session_id, event_type, event_name, source, start_time_us, metadata)
+      select ${projectId}, ${`s${at}`}, ${`s${at}`}, 'session', 'e', 'test', ${startUs + at},
+        jsonb_build_object('text', string_agg(md5(random()::text), ''))
+      from generate_series(1, ${megabytes * 31_250}::integer)`;
+  }
+
+  expect(await step()).toMatchObject({ isDone: false, sessions: 2 });
+  expect(await step()).toMatchObject({ isDone: false, sessions: 3 });
+  expect(await step()).toMatchObject({ isDone: false, sessions: 4 });
+  expect(await step()).toMatchObject({ isDone: true });
 });
