@@ -46,15 +46,17 @@ export async function startWorkerApp(core: Core, target: TemporalTarget): Promis
       files: retentionExport && createFileStore(retentionExport, retentionS3Endpoint),
     }),
   });
+  const { missedNotices } = generation;
   const relay = createRelay({ ...core, client });
   const worker = startWorker({ target, client, activities, logger });
   inBackground(() => {
     relay.follow();
+    missedNotices.follow();
     work.follow();
   });
   return {
     async stop() {
-      await Promise.all([relay.stop(), work.stop(), worker.stop()]);
+      await Promise.all([relay.stop(), missedNotices.stop(), work.stop(), worker.stop()]);
       await client.close();
     },
   };

@@ -17,6 +17,8 @@ import type { TracingOf } from "../tracing/tracing.ts";
 import { type Aliases, createAliases } from "./connections/aliases/aliases.ts";
 import { type Budgets, createBudgets } from "./budgets/budgets.ts";
 import { createBudgetGate } from "./budgets/gate.ts";
+import { createMissedNotices, type MissedNotices } from "./budgets/missed-notices.ts";
+import { createSpendTeller } from "./budgets/tell-spend.ts";
 import { createAnswerMemory } from "./calls/answer-memory.ts";
 import { createConcurrency, processCallsMax } from "./calls/concurrency.ts";
 import { createOutbound } from "./providers/outbound.ts";
@@ -47,6 +49,8 @@ export type Generation = {
   readonly configurationVersions: ConfigurationVersions;
   readonly tools: Tools;
   readonly budgets: Budgets;
+  /** Work of the worker, which begins it. */
+  readonly missedNotices: MissedNotices;
   readonly chat: Chat;
   readonly proxy: Proxy;
   readonly models: Models;
@@ -62,7 +66,7 @@ export type GenerationOptions = {
   readonly scopes: Pick<Scopes, "find" | "hold">;
   readonly audit: Pick<Audit, "append">;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
-  readonly clusters: Pick<Clusters, "database">;
+  readonly clusters: Pick<Clusters, "database" | "ids" | "away">;
   readonly keys: Pick<Keys, "get">;
   readonly notifications: Notifications;
   readonly tracingOf: TracingOf;
@@ -104,9 +108,10 @@ export function createGeneration(options: GenerationOptions): Generation {
     logger,
   });
   const budgets = createBudgets(options);
+  const teller = createSpendTeller(options);
   const recordedCalls = createRecordedCalls({
     ...{ ...options, calls, running },
-    budgets: createBudgetGate({ ...options, memory: budgets.memory }),
+    budgets: createBudgetGate({ ...options, teller, memory: budgets.memory }),
   });
   return {
     credentials,
@@ -115,6 +120,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     configurationVersions: createConfigurationVersions(options),
     tools: createTools(options),
     budgets,
+    missedNotices: createMissedNotices({ ...options, teller }),
     chat: createChat({ recordedCalls, configurations }),
     proxy: createProxy({ recordedCalls, configurations, logger }),
     models: createModels({ routing, answerMemory, outbound }),

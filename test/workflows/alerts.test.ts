@@ -1,5 +1,5 @@
-// Alerts checked by the schedule of a real Temporal, over generated events, with notifications to
-// real sockets.
+// Alerts checked by the schedule of a real Temporal, over generated events, and a budget, with
+// notifications to real sockets.
 
 import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { Webhook } from "standardwebhooks";
@@ -14,11 +14,14 @@ import {
   startMailReceiver,
   startReceiver,
 } from "../support/alerts.ts";
+import { providersOf } from "../support/chats.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
+import { withKey } from "../support/tenants.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
 import { openClient, targetOf } from "../support/workflows.ts";
 import { isRecording, recordHistory } from "./histories.ts";
@@ -26,6 +29,8 @@ import { isRecording, recordHistory } from "./histories.ts";
 let service: TestService;
 let receiver: Receiver;
 let mail: MailReceiver;
+let standIn: StandIn;
+let flags: Readonly<Record<string, string>>;
 let temporal: TestTemporal;
 let worker: TestWorker;
 let operator: ReturnType<typeof openClient>;
@@ -34,9 +39,10 @@ let missing: string | undefined;
 beforeAll(async () => {
   receiver = await startReceiver();
   mail = await startMailReceiver();
-  const flags = {
+  standIn = await startOpenAiStandIn();
+  flags = {
     ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
-    ...{ "smtp-url": mail.url },
+    ...{ "smtp-url": mail.url, providers: providersOf(standIn) },
   };
   service = await startService(flags);
   const started = await startTestTemporal();
@@ -58,6 +64,7 @@ afterAll(async () => {
   await service.stop();
   await receiver.stop();
   await mail.stop();
+  await standIn.stop();
 });
 beforeEach(({ skip }) => {
   if (missing !== undefined) skip(missing);
@@ -301,3 +308,43 @@ test("a measure that cannot be had is a failed check that says why", async () =>
     },
   ]);
 }, 300_000);
+
+test("a worker tells of a spent budget whose notification was not written", async () => {
+  const project = await givenAMetricProject(service);
+  const { database, url } = service;
+  const headers = await withKey(database, project, { kind: "data_plane", root: "project" });
+  const budgets = `${url}/v1/projects/${project.projectId}/budgets`;
+  const critical = { channel: "WEBHOOK", metadata: { url: `${receiver.url}/budget` } };
+  const budget = { amount: 1e-9, period: "MONTH", notification_details: { critical } };
+  const body = JSON.stringify(budget);
+  await fetch(budgets, {
+    ...{ method: "POST", headers: { ...headers, "content-type": "application/json" }, body },
+  });
+  // As if the process of the call had ended right after its commit. A sequence counts refused rows.
+  await database.sql()`create sequence refusals`;
+  await database.sql()`
+    alter table notifications
+    add constraint refused check (nextval('refusals') < 0) not valid`;
+  await project.ok("POST /chat", {
+    ...{ project: project.projectName, model: "openai/gpt-4o-mini" },
+    messages: [{ role: "user", content: "hi" }],
+  });
+  await vi.waitUntil(async () => {
+    const [refusals] = await database.sql()`select from refusals where is_called`;
+    return refusals !== undefined;
+  }, patience);
+  await database.sql()`alter table notifications drop constraint refused`;
+  const listed = (await (await fetch(budgets, { headers })).json()) as { data: JsonObject[] };
+
+  const clusters = openTestClusters(database);
+  const other = await startWorker({ target: targetOf(temporal), database, clusters }, flags);
+  await vi.waitUntil(() => receiver.received.length > 0, patience);
+  await other.stop();
+
+  expect(listed.data).toMatchObject([{ state: "exhausted", calls: 1 }]);
+  expect(receiver.received).toMatchObject([{ path: "/budget" }]);
+  expect(JSON.parse(receiver.received[0]?.body ?? "")).toMatchObject({
+    type: "budget.exhausted",
+    data: { spent: listed.data[0]?.["spent"], calls: 1 },
+  });
+});

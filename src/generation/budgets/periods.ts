@@ -1,6 +1,6 @@
 // Periods of budgets: days and months in UTC.
 
-import type { BudgetPeriod } from "./store.ts";
+import type { BudgetPeriod, BudgetRow, SpendKey } from "./store.ts";
 
 export type Span = { readonly start: Date; readonly end: Date };
 
@@ -18,4 +18,9 @@ export function spanOf(period: BudgetPeriod, timeMs: number): Span {
     start: new Date(Date.UTC(year, month, day)),
     end: new Date(Date.UTC(year, month, day + 1)),
   };
+}
+
+/** Returns the key of the spend of a budget in the period that contains a time. */
+export function keyOf({ id, projectId, period }: BudgetRow, timeMs: number): SpendKey {
+  return { projectId, budgetId: id, periodStart: spanOf(period, timeMs).start };
 }

@@ -37,13 +37,26 @@ export async function listBudgets(
   id?: string,
 ): Promise<readonly BudgetRow[]> {
   return sql<BudgetRow[]>`
-    select
-      budget_id as id, project_id as "projectId", key_id as "keyId", amount, period,
-      is_active as "isActive", created_at as "createdAt", created_by as "createdBy",
-      updated_at as "updatedAt"
-    from budgets
+    select ${budgetColumns(sql)} from budgets
     where project_id = ${projectId} ${id === undefined ? sql`` : sql`and budget_id = ${id}`}
     order by created_at, budget_id`;
+}
+
+/** Returns the active budgets among ids. */
+export async function listActiveBudgets(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<readonly BudgetRow[]> {
+  return sql<BudgetRow[]>`
+    select ${budgetColumns(sql)} from budgets
+    where budget_id = any(${ids}::uuid[]) and is_active`;
+}
+
+function budgetColumns(sql: Sql) {
+  return sql`
+    budget_id as id, project_id as "projectId", key_id as "keyId", amount, period,
+    is_active as "isActive", created_at as "createdAt", created_by as "createdBy",
+    updated_at as "updatedAt"`;
 }
 
 export async function insertBudget(sql: Sql, budget: NewBudget): Promise<void> {
@@ -94,10 +107,7 @@ export async function listSpend(
   keys: readonly Omit<SpendKey, "projectId">[],
 ): Promise<readonly Spend[]> {
   return sql<Spend[]>`
-    select
-      budget_id as "budgetId", cost::double precision as cost, calls, unpriced, told,
-      told_amount as "toldAmount"
-    from budget_spend
+    select ${spendColumns(sql)} from budget_spend
     where project_id = ${projectId}
       and (budget_id, period_start) in (
         select * from unnest(
@@ -105,6 +115,40 @@ export async function listSpend(
           ${keys.map(({ periodStart }) => periodStart.toISOString())}::timestamptz[]
         )
       )`;
+}
+
+export type PlacedSpend = Spend & SpendKey;
+
+/** Returns a page of what all projects spent in the periods that begin at `starts`. */
+export async function listSpendOfAll(
+  sql: Sql,
+  {
+    starts,
+    after,
+    limit,
+  }: {
+    readonly starts: readonly Date[];
+    readonly after: SpendKey | undefined;
+    readonly limit: number;
+  },
+): Promise<readonly PlacedSpend[]> {
+  const isAfter = after
+    ? sql`(project_id, budget_id, period_start) >
+        (${after.projectId}::uuid, ${after.budgetId}::uuid, ${after.periodStart})`
+    : sql`true`;
+  return sql<PlacedSpend[]>`
+    select project_id as "projectId", period_start as "periodStart", ${spendColumns(sql)}
+    from budget_spend
+    where period_start = any(${starts.map((start) => start.toISOString())}::timestamptz[])
+      and ${isAfter}
+    order by project_id, budget_id, period_start
+    limit ${limit}`;
+}
+
+function spendColumns(sql: Sql) {
+  return sql`
+    budget_id as "budgetId", cost::double precision as cost, calls, unpriced, told,
+    told_amount as "toldAmount"`;
 }
 
 /** Adds a call to a budget in a period, and returns the spend after it. */
@@ -122,9 +166,7 @@ export async function addSpend(
       cost = budget_spend.cost + excluded.cost,
       calls = budget_spend.calls + 1,
       unpriced = budget_spend.unpriced + excluded.unpriced
-    returning
-      budget_id as "budgetId", cost::double precision as cost, calls, unpriced, told,
-      told_amount as "toldAmount"`;
+    returning ${spendColumns(sql)}`;
   return row;
 }
 
