@@ -8,8 +8,10 @@ import type { GarbageCounter } from "./garbage.ts";
 export type Reservation = {
   /** Adds bytes. Throws OVERLOADED past the bound. */
   grow(bytes: number): void;
-  /** Returns bytes to the budget, never more than the reservation holds. */
+  /** Returns bytes to the budget, never more than the reservation holds: they are garbage now. */
   shrink(bytes: number): void;
+  /** Returns bytes like `shrink` that were reserved and never used, so that they are no garbage. */
+  giveBack(bytes: number): void;
   /** Returns all bytes to the budget. A second call does nothing. */
   release(): void;
   /** Returns the bytes that the reservation holds now. */
@@ -92,10 +94,15 @@ export function createSharedBudget(
     let own = 0;
     let isReleased = false;
 
-    function shrink(bytes: number): void {
+    function giveBack(bytes: number): number {
       const given = Math.min(bytes, own);
       own -= given;
       for (const { counter } of limits) counter.bytes -= given;
+      return given;
+    }
+
+    function shrink(bytes: number): void {
+      const given = giveBack(bytes);
       garbage?.note(given);
     }
 
@@ -115,6 +122,7 @@ export function createSharedBudget(
         if (whole.bytes > bytesMax * pressureShare) garbage?.look();
       },
       shrink,
+      giveBack,
       release() {
         if (isReleased) return;
         isReleased = true;

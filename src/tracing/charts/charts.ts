@@ -215,9 +215,9 @@ function toResult(
   const ranked = [...new Map(rows.map((row) => [row.rank, row])).values()]
     .filter(({ isOther }) => !isOther || split?.includeOther === true)
     .toSorted((left, right) => left.rank - right.rank);
-  const cells = new Map(rows.map((row) => [`${row.bucketMs} ${row.rank}`, row.values]));
-  const valueAt = (at: number, bucketMs: number, rank: number): number | null =>
-    cells.get(`${bucketMs} ${rank}`)?.[at] ?? (isCounted(measures[at]) ? 0 : null);
+  const valuesOf = cellsOf(rows, isBySplit ? undefined : times);
+  const valueAt = (at: number, bucket: number, rank: number): number | null =>
+    valuesOf(bucket, rank)?.[at] ?? (isCounted(measures[at]) ? 0 : null);
   const seriesOf = (measure: Measure, at: number): readonly ChartSeries[] => {
     const own = { measure: measure.id };
     if (isBySplit) {
@@ -228,7 +228,7 @@ function toResult(
     return lines.map((line) => ({
       ...own,
       ...{ split: line.split, isOther: line.isOther },
-      values: (times ?? [0]).map((time) => valueAt(at, time, line.rank)),
+      values: (times ?? [0]).map((_, bucket) => valueAt(at, bucket, line.rank)),
     }));
   };
   const hidden = split && !split.includeOther ? splits - ranked.length : 0;
@@ -243,6 +243,19 @@ function toResult(
     splits,
     warnings: hidden > 0 ? [`${hidden} of ${splits} values of split_by are not shown`] : [],
   };
+}
+
+/** Returns the function that finds the values of a bucket, by its place, and of a rank. */
+function cellsOf(rows: readonly CellRow[], times: readonly number[] | undefined) {
+  const placeOf = new Map(times?.map((time, place) => [time, place]));
+  const width = rows.reduce((most, { rank }) => Math.max(most, rank), 0) + 1;
+  // Undefined where there is no event.
+  const cells: CellRow["values"][] = [];
+  for (const { bucketMs, rank, values } of rows) {
+    cells[(placeOf.get(bucketMs) ?? 0) * width + rank] = values;
+  }
+  return (bucket: number, rank: number): CellRow["values"] | undefined =>
+    cells[bucket * width + rank];
 }
 
 /** Returns whether a measure is 0 where there is no event. */

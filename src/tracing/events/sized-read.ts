@@ -287,7 +287,7 @@ export async function readWithin<T extends MaybeSent>(
   } catch (error) {
     throw isTooLong(error) ? unwritable(error) : error;
   } finally {
-    memory.shrink(reserved);
+    memory.giveBack(reserved);
   }
 }
 

@@ -1,6 +1,7 @@
 // When the garbage of large requests is collected, and that V8 does collect it.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createSharedBudget } from "../../../src/base/byte-budget.ts";
 import {
   createCollector,
   createGarbageCounter,
@@ -75,6 +76,23 @@ describe("createGarbageCounter", () => {
 
     expect(collect).not.toHaveBeenCalled();
   });
+});
+
+test("bytes that were never used are no garbage", () => {
+  const noted: number[] = [];
+  const garbage = {
+    note: (bytes: number) => void noted.push(bytes),
+    due: () => undefined,
+    look: () => undefined,
+  };
+  const memory = createSharedBudget(100, "bytes", { garbage }).open([]);
+
+  memory.grow(60);
+  memory.giveBack(40);
+  const left = memory.bytes();
+  memory.release();
+
+  expect({ left, noted, after: memory.bytes() }).toEqual({ left: 20, noted: [20], after: 0 });
 });
 
 describe("createHeapWatch", () => {

@@ -134,7 +134,7 @@ describe("a hold", () => {
     hold.grow(50);
     const full = memory.bytes();
     expect(() => hold.grow(20)).toThrow("more than 100 bytes");
-    hold.shrink(10);
+    hold.giveBack(10);
     const less = memory.bytes();
     hold.release();
     hold.release();

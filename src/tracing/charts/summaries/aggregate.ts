@@ -32,9 +32,8 @@ export async function toCells(
   const { plan, parts, splits, starts } = given;
   const limit = split?.limit ?? 1;
   const perBucket = limit + 1;
-  // The sums of the splits are there twice while those of past hours are kept.
-  hold.grow(sumsBytes(given, 2 * splits.length + starts.length * perBucket));
-  const ranking = await rankSplits(question, given, pacer);
+  hold.grow(sumsBytes(given, starts.length * perBucket));
+  const ranking = await rankSplits(question, given, { pacer, hold });
   const places = new Uint32Array(splits.length).fill(limit);
   for (const [place, number] of ranking.top.entries()) places[number] = place;
   const grouping = { groups: starts.length * perBucket, perBucket, places };
@@ -42,7 +41,7 @@ export async function toCells(
   // With one bucket, the sums of the splits have everything.
   if (ranking.sums !== undefined && starts.length === 1) foldSums(sums, ranking.sums, places);
   else await addUp(sums, parts, { grouping, pacer });
-  const valueOf = await valuesOf(question, given, { sums, grouping, pacer });
+  const valueOf = await valuesOf(question, given, { sums, grouping, pacer, hold });
   const matched = sums.events.reduce((sum, events) => sum + events, 0);
   const cells: CellRow[] = [];
   for (const [group, events] of sums.events.entries()) {
@@ -63,18 +62,18 @@ export async function toCells(
   return cells;
 }
 
-/** Bytes of a number, and of the sums of a group beside those of its sources. */
 const numberBytes = 8;
-const groupBytes = 100;
+/** Bytes of a cell beside the sums of its sources. */
+const cellBytes = 100;
+/** Columns of a value of the split beside those of its sources: events, its rank and its place. */
+const splitColumns = 3;
 
-/** Returns the approximate bytes of the sums of groups, and of all numbers brought together. */
-function sumsBytes({ plan, parts }: Parts, groups: number): number {
+/** Returns the approximate bytes of cells, and of the sums of the values of the split. */
+function sumsBytes({ plan, splits }: Parts, cells: number): number {
   const columns = plan.sources.reduce((sum, { keeps }) => sum + 1 + keeps.length, 0);
-  let numbers = 0;
-  for (const { summary } of parts) {
-    for (const { kept } of summary.sources) numbers += kept.values?.length ?? 0;
-  }
-  return groups * (groupBytes + columns * numberBytes) + numbers * numberBytes;
+  // The sums of the splits are there twice while those of past hours are kept.
+  const ofSplits = splits.length * 2 * (splitColumns + columns) * numberBytes;
+  return ofSplits + cells * (cellBytes + columns * numberBytes);
 }
 
 type Ranking = {
@@ -90,13 +89,13 @@ type Ranking = {
 async function rankSplits(
   question: ChartQuestion,
   { plan, parts, splits, book }: Parts,
-  pacer: Pacer,
+  { pacer, hold }: CellOptions,
 ): Promise<Ranking> {
   if (splits.length <= 1) return { top: [...splits.keys()] };
   const sums = await addUpSplits(book, { plan, parts, groups: splits.length }, pacer);
   const grouping = { ...bySplit, groups: splits.length };
   const first = { ...question, measures: question.measures.slice(0, 1) };
-  const valueOf = await valuesOf(first, { plan, parts }, { sums, grouping, pacer });
+  const valueOf = await valuesOf(first, { plan, parts }, { sums, grouping, pacer, hold });
   // A value without a number comes last.
   const ranks = new Float64Array(splits.length).fill(-Infinity);
   let count = 0;
@@ -141,17 +140,13 @@ function rank(
   return top;
 }
 
-type ValueOptions = {
-  readonly sums: Sums;
-  readonly grouping: Grouping;
-  readonly pacer: Pacer;
-};
+type ValueOptions = CellOptions & { readonly sums: Sums; readonly grouping: Grouping };
 
 /** Returns the value of a measure, by its place, of a group; null without a number. */
 async function valuesOf(
   { measures }: Pick<ChartQuestion, "measures">,
   { plan, parts }: Pick<Parts, "plan" | "parts">,
-  { sums, grouping, pacer }: ValueOptions,
+  { sums, grouping, ...options }: ValueOptions,
 ): Promise<(measure: number, group: number) => number | null> {
   const found = new Map<number, PercentileOf>();
   for (const [at, { aggregation }] of measures.entries()) {
@@ -160,7 +155,7 @@ async function valuesOf(
     if (percentiles[aggregation] === undefined || counts === undefined || found.has(source)) {
       continue;
     }
-    found.set(source, await percentilesOf(parts, { grouping, source, counts, pacer }));
+    found.set(source, await percentilesOf(parts, { grouping, source, counts, ...options }));
   }
   return (measure, group) => {
     const source = plan.sourceOf[measure] ?? 0;

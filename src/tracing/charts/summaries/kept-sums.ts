@@ -10,6 +10,8 @@ import type { Summary } from "./summary.ts";
 /** Sums over summaries, which are kept ones of hours. They are never changed. */
 export type KeptSums = {
   readonly summaries: ReadonlySet<Summary>;
+  /** Number of values of the split. */
+  readonly groups: number;
   readonly sums: Sums;
   readonly bytes: number;
 };
@@ -27,7 +29,7 @@ export type SplitParts = {
   readonly groups: number;
 };
 
-/** Returns the sums of each value of the split over all parts. */
+/** Returns the sums of each value of the split over all parts, which no caller changes. */
 export async function addUpSplits(
   book: KeepsSums,
   { plan, parts, groups }: SplitParts,
@@ -39,22 +41,21 @@ export async function addUpSplits(
   const known = book.keptSums;
   const isKnown = known !== undefined && [...known.summaries].every((one) => present.has(one));
   const fresh = isKnown ? lasting.filter(({ summary }) => !known.summaries.has(summary)) : lasting;
+  const passing = parts.filter(({ isKept }) => !isKept);
+  // Their copy alone would take longer than all the rest.
+  if (isKnown && fresh.length + passing.length === 0 && known.groups === groups) return known.sums;
   const kept = noSums(plan, groups);
   if (isKnown) setSums(kept, known.sums);
   await addUp(kept, fresh, { grouping, pacer });
   const bytes = bytesOf(kept);
   if (fresh.length > 0 && bytes <= chartKeptSumsBytesMax) {
     book.bytes -= book.keptSums?.bytes ?? 0;
-    book.keptSums = { summaries: present, sums: kept, bytes };
+    book.keptSums = { summaries: present, groups, sums: kept, bytes };
     book.bytes += bytes;
   }
   const sums = noSums(plan, groups);
   setSums(sums, kept);
-  await addUp(
-    sums,
-    parts.filter(({ isKept }) => !isKept),
-    { grouping, pacer },
-  );
+  await addUp(sums, passing, { grouping, pacer });
   return sums;
 }
 

@@ -16,7 +16,8 @@ import {
 export type Hold = {
   /** Throws OVERLOADED if there is no room. */
   grow(bytes: number): void;
-  shrink(bytes: number): void;
+  /** Gives back bytes that were reserved and never used. */
+  giveBack(bytes: number): void;
   /** Gives everything back. */
   release(): void;
 };
@@ -29,8 +30,8 @@ export function holdIn(memory: Reservation): Hold {
       memory.grow(bytes);
       own += bytes;
     },
-    shrink(bytes) {
-      memory.shrink(bytes);
+    giveBack(bytes) {
+      memory.giveBack(bytes);
       own -= bytes;
     },
     release() {

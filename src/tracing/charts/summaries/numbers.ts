@@ -1,6 +1,7 @@
 // Percentiles of the numbers of groups, which are spread over the summaries of many stretches.
 
 import type { Pacer } from "../../../base/pacer.ts";
+import type { Hold } from "./load-memory.ts";
 import { percentile } from "./percentile.ts";
 import { percentileOfRuns, type SortedRun } from "./runs.ts";
 import { type Grouping, groupsOf, type Part } from "./sums.ts";
@@ -15,11 +16,17 @@ export type NumbersOptions = {
   /** How many numbers each group has. */
   readonly counts: Float64Array;
   readonly pacer: Pacer;
+  readonly hold: Pick<Hold, "grow">;
 };
 
 /** Numbers in a run from which on cutting runs is faster than bringing them together. */
 const longRun = 16;
 
+/** Bytes of a number, and of a run. */
+const numberBytes = 8;
+const runBytes = 60;
+
+/** Throws OVERLOADED if there is no memory for the runs, or the numbers brought together. */
 export async function percentilesOf(
   parts: readonly Part[],
   options: NumbersOptions,
@@ -29,7 +36,9 @@ export async function percentilesOf(
     numbers += summary.sources[options.source]?.kept.values?.length ?? 0;
     runs += summary.splits.length;
   }
-  return numbers >= runs * longRun ? cutRuns(parts, options) : gather(parts, options);
+  const isCut = numbers >= runs * longRun;
+  options.hold.grow(isCut ? runs * runBytes : numbers * numberBytes);
+  return isCut ? cutRuns(parts, options) : gather(parts, options);
 }
 
 async function cutRuns(parts: readonly Part[], options: NumbersOptions): Promise<PercentileOf> {

@@ -27,6 +27,20 @@ export type SummaryRow = {
   readonly summary: string | null;
 };
 
+/** Returns whether the summary of a stretch is absent or no longer right. */
+export async function hasDue(
+  read: Read,
+  query: EventQuery,
+  stretches: readonly KnownStretch[],
+): Promise<boolean> {
+  const [row] = await read(
+    (sql) => sql<{ isDue: boolean }[]>`
+      with ${dueSql(sql, query, stretches)}
+      select exists (select from due) as "isDue"`,
+  );
+  return row?.isDue !== false;
+}
+
 /** Summarises the stretches whose summary in memory is absent or no longer right. */
 export async function listSummaries(
   read: Read,

@@ -23,10 +23,17 @@ import {
 import { createLoads } from "./loads.ts";
 import { planSummaries, type SummaryPlan } from "./plan.ts";
 import { createShelves } from "./shelves.ts";
-import { listSummaries, type SummaryRow } from "./store.ts";
+import { hasDue, listSummaries, type SummaryRow } from "./store.ts";
 import { cutRange, type Stretch } from "./stretches.ts";
 import type { Part } from "./sums.ts";
-import { type Book, createBook, keepHour, type KeptHour, readSummary } from "./summary.ts";
+import {
+  type Book,
+  createBook,
+  keepHour,
+  type KeptHour,
+  readSummary,
+  type Summary,
+} from "./summary.ts";
 
 export type Summaries = {
   /** Returns the cells of a chart; undefined if summaries cannot answer the question. */
@@ -138,10 +145,37 @@ async function partsOf(
     keep();
   }
   const missing = lacking.length;
+  const held = missing === 0 && (await heldParts(asking, question));
+  if (held) return held;
   const expected = missing > newHoursMax ? most : expectedCells(book.lastCells);
   const parts = await readParts(asking, question, Math.min(expected, most));
   // More hours changed than usually do.
   return parts ?? (expected < most ? readParts(asking, question, most) : undefined);
+}
+
+/** Returns the parts if the book has all of them and none has changed; else undefined. */
+async function heldParts(
+  { query, read }: Asking,
+  { book, stretches }: PartsQuestion,
+): Promise<readonly Part[] | undefined> {
+  // Their versions and summaries, since other questions may change the book meanwhile.
+  const known = stretches.map(({ hour }) => (hour === null ? undefined : book.hours.get(hour)));
+  if (known.includes(undefined)) return undefined;
+  const versions = stretches.map((one, at) => ({ ...one, version: known[at]?.version ?? null }));
+  if (await hasDue(read, query, versions)) return undefined;
+  return toParts(book, stretches, (at) => known[at]?.summary);
+}
+
+function toParts(
+  book: Book,
+  stretches: readonly Stretch[],
+  summaryAt: (at: number) => Summary | undefined,
+): readonly Part[] {
+  return stretches.flatMap(({ bucket, hour }, at) => {
+    const summary = summaryAt(at);
+    const isKept = hour !== null && book.hours.get(hour)?.summary === summary;
+    return summary === undefined ? [] : [{ bucket, summary, isKept }];
+  });
 }
 
 /** Returns the parts; undefined if they have more than `cellsMax` cells. */
@@ -171,16 +205,12 @@ async function readParts(
     });
     book.lastCells = rows[0]?.cells ?? 0;
     if (book.lastCells > cellsMax) return undefined;
-    hold.shrink(reserved - book.lastCells * chartCellBytes);
+    hold.giveBack(reserved - book.lastCells * chartCellBytes);
     reserved = 0;
     const made = await readSummaries(book, { plan, stretches, projectId }, rows);
-    return stretches.flatMap(({ bucket, hour }, at) => {
-      const summary = (made.get(at) ?? known[at])?.summary;
-      const isKept = hour !== null && book.hours.get(hour)?.summary === summary;
-      return summary === undefined ? [] : [{ bucket, summary, isKept }];
-    });
+    return toParts(book, stretches, (at) => (made.get(at) ?? known[at])?.summary);
   } finally {
-    hold.shrink(reserved);
+    hold.giveBack(reserved);
     leave();
   }
 }
