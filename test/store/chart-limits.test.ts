@@ -53,6 +53,15 @@ const request = {
 };
 const answerBytes = 5 * chartValueBytes;
 
+/** Stores an event of a past hour. */
+async function late(startTimeMs: number): Promise<void> {
+  const { database } = testDatabase;
+  await createEvents(database, createRecorder({ database, fields })).create(projectId, {
+    ...{ event_id: "late", session_id: "s", event_type: "tool", inputs: {} },
+    ...{ start_time: startTimeMs, metadata: { value: 1, user: "u1" } },
+  });
+}
+
 test("a chart holds the memory of its answer alone once it is answered", async () => {
   const charts = createCharts({ database: testDatabase.database, fields });
   const memory = createByteBudget(1e9).open();
@@ -69,14 +78,19 @@ test("a chart holds the memory of its answer alone once it is answered", async (
   const cold = seen.splice(0);
   const second = await charts.query(projectId, request, { memory: counted });
   const warm = seen.splice(0);
+  await late(startMs + hourMs);
+  const third = await charts.query(projectId, request, { memory: counted });
+  const changed = seen.splice(0);
 
   expect(second).toEqual(first);
   expect(first.matched).toBe(events);
-  expect(memory.bytes()).toBe(2 * answerBytes);
+  expect(third.matched).toBe(events + 1);
+  expect(memory.bytes()).toBe(3 * answerBytes);
   expect(Math.max(...cold)).toBeGreaterThan(1_000_000 * chartCellBytes);
-  // The second one expects few hours that changed.
-  expect(warm).toContain(2 * answerBytes + chartUsualCells * chartCellBytes);
-  expect(Math.max(...warm)).toBeLessThan(2 * chartUsualCells * chartCellBytes);
+  // The second one reads no event, and the third one expects few hours that changed.
+  expect(Math.max(...warm)).toBeLessThan(chartUsualCells * chartCellBytes);
+  expect(changed).toContain(3 * answerBytes + chartUsualCells * chartCellBytes);
+  expect(Math.max(...changed)).toBeLessThan(2 * chartUsualCells * chartCellBytes);
 });
 
 test("a chart that has no room in memory for summaries is answered from the events", async () => {

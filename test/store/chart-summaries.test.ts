@@ -47,9 +47,16 @@ function event(id: string, hour: number, value: number) {
   };
 }
 
-async function sum(hours = 10): Promise<number | null | undefined> {
+function sum(hours = 10): Promise<number | null | undefined> {
+  return sumOf({ startTimeMs: startMs, endTimeMs: startMs + hours * hourMs });
+}
+
+async function sumOf(range: {
+  readonly startTimeMs: number;
+  readonly endTimeMs: number;
+}): Promise<number | null | undefined> {
   const { series } = await charts.query(projectId, {
-    ...{ kind: "scalar", startTimeMs: startMs, endTimeMs: startMs + hours * hourMs },
+    ...{ kind: "scalar", ...range },
     filters: [{ field: "event_type", operator: "is", value: "tool" }],
     measures: [{ metric: "metadata.value", aggregation: "sum" }],
   });
@@ -98,6 +105,29 @@ test("a chart reads the events of a marked hour again, and of no other", async (
   await events.create(projectId, event("late", 1, 8));
 
   expect(await sum()).toBe(15);
+});
+
+test("a chart keeps the ends of its range until an event comes there", async () => {
+  // The first hour but for its first millisecond, and a second of the last one.
+  const range = { startTimeMs: startMs + 1, endTimeMs: startMs + 4 * hourMs + 2_000 };
+  await events.create(projectId, event("end", 4, 16));
+  const first = await sumOf(range);
+  await deleteUnmarked("e0");
+  await deleteUnmarked("end");
+  const kept = await sumOf(range);
+
+  await events.create(projectId, event("late", 4, 32));
+
+  expect([first, kept, await sumOf(range)]).toEqual([23, 23, 39]);
+});
+
+test("a chart keeps the ends of few ranges", async () => {
+  const range = { startTimeMs: startMs + 1, endTimeMs: startMs + 4 * hourMs };
+  const first = await sumOf(range);
+  await deleteUnmarked("e0");
+  for (let at = 2; at < 6; at += 1) await sumOf({ ...range, startTimeMs: startMs + at });
+
+  expect([first, await sumOf(range)]).toEqual([7, 6]);
 });
 
 describe("an answer is right after", () => {

@@ -88,7 +88,8 @@ describe("cutRange", () => {
     const got = cutRange({ fromMs: from, toMs: to }, [0], now);
 
     const hour = Math.floor(now / hourMs);
-    expect(got?.map((one) => one.hour)).toEqual([null, hour - 4, hour - 3, null]);
+    expect(got?.map((one) => one.hour)).toEqual([hour - 5, hour - 4, hour - 3, null]);
+    expect(got?.map(({ isWhole }) => isWhole)).toEqual([false, true, true, false]);
     expect(got?.map(({ fromUs, toUs }) => (toUs - fromUs) / 1_000 / hourMs)).toEqual([
       ...[0.5, 1, 1, 2.5],
     ]);
@@ -103,12 +104,15 @@ describe("cutRange", () => {
     expect(got.every(({ fromUs }, at) => at === 0 || fromUs === got[at - 1]?.toUs)).toBe(true);
     expect(got[0]?.fromUs).toBe(range.fromMs * 1_000);
     expect(got.at(-1)?.toUs).toBe(range.toMs * 1_000);
-    for (const { bucket, fromUs, toUs, hour } of got) {
+    for (const { bucket, fromUs, toUs, hour, isWhole } of got) {
       expect(fromUs / 1_000).toBeGreaterThanOrEqual(starts[bucket] ?? 0);
       expect(toUs / 1_000).toBeLessThanOrEqual(starts[bucket + 1] ?? Infinity);
-      if (hour !== null) expect([fromUs, toUs]).toEqual([hour, hour + 1].map((h) => h * 3.6e9));
+      const times = [hour ?? 0, (hour ?? 0) + 1].map((hours) => hours * 3.6e9);
+      expect(fromUs).toBeGreaterThanOrEqual(times[0] ?? 0);
+      expect(toUs).toBeLessThanOrEqual(times[1] ?? 0);
+      expect(isWhole).toBe(toUs - fromUs === 3.6e9);
     }
-    expect(got.filter(({ hour }) => hour === null)).not.toHaveLength(0);
+    expect(got.filter(({ isWhole }) => !isWhole)).not.toHaveLength(0);
   });
 
   test("refuses a range of too many hours", () => {

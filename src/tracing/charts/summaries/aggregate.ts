@@ -88,10 +88,11 @@ type Ranking = {
 /** Ranks the values of the split by the first measure over all buckets. */
 async function rankSplits(
   question: ChartQuestion,
-  { plan, parts, splits, book }: Parts,
+  { plan, parts, splits, book, starts }: Parts,
   { pacer, hold }: CellOptions,
 ): Promise<Ranking> {
-  if (splits.length <= 1) return { top: [...splits.keys()] };
+  // One value needs no rank; its sums are kept for a chart of one bucket.
+  if (splits.length <= 1 && starts.length > 1) return { top: [...splits.keys()] };
   const sums = await addUpSplits(book, { plan, parts, groups: splits.length }, pacer);
   const grouping = { ...bySplit, groups: splits.length };
   const first = { ...question, measures: question.measures.slice(0, 1) };

@@ -10,8 +10,10 @@ export type Stretch = {
   /** Start times in microseconds: `fromUs` inclusive, `toUs` exclusive. */
   readonly fromUs: number;
   readonly toUs: number;
-  /** Hours since 1970 of a whole hour that may be kept; null for other stretches. */
+  /** Hours since 1970 of the past hour that the stretch lies in; null for other stretches. */
   readonly hour: number | null;
+  /** Whether it is the whole of its hour. */
+  readonly isWhole: boolean;
 };
 
 const hourMs = hourUs / 1_000;
@@ -37,10 +39,12 @@ export function cutRange(
     while ((starts[bucket + 1] ?? Infinity) <= at) bucket += 1;
     const hour = Math.floor(at / hourMs);
     // The rest of a bucket is one stretch when no hour in it is kept.
-    const end = hour < kept ? (hour + 1) * hourMs : Infinity;
+    const isPast = hour < kept;
+    const end = isPast ? (hour + 1) * hourMs : Infinity;
     const next = Math.min(end, toMs, starts[bucket + 1] ?? Infinity);
-    const isKept = hour < kept && next - at === hourMs;
-    stretches.push({ bucket, fromUs: at * 1e3, toUs: next * 1e3, hour: isKept ? hour : null });
+    const isWhole = isPast && next - at === hourMs;
+    const place = { bucket, fromUs: at * 1e3, toUs: next * 1e3 };
+    stretches.push({ ...place, hour: isPast ? hour : null, isWhole });
     at = next;
   }
   return stretches;

@@ -29,7 +29,8 @@ import type { Part } from "./sums.ts";
 import {
   type Book,
   createBook,
-  keepHour,
+  findKept,
+  keepSummary,
   type KeptHour,
   readSummary,
   type Summary,
@@ -90,7 +91,7 @@ export function createSummaries(): Summaries {
       const { projectId, conditions } = query;
       const plan = planSummaries(question, conditions);
       const stretches = plan && cutRange(question.range, starts, Date.now());
-      if (plan === undefined || !stretches?.some(({ hour }) => hour !== null)) return undefined;
+      if (plan === undefined || !stretches?.some(({ isWhole }) => isWhole)) return undefined;
       if (tooLarge.has(`${projectId} ${plan.key}`)) return undefined;
       const hold = holdIn(memory);
       try {
@@ -109,9 +110,13 @@ export function createSummaries(): Summaries {
   };
 }
 
+function hasKept(book: Book | undefined, stretch: Stretch): boolean {
+  return book !== undefined && findKept(book, stretch) !== undefined;
+}
+
 /** Returns whether a book has all hours that can be kept, whatever their versions. */
 function hasHours(book: Book | undefined, stretches: readonly Stretch[]): boolean {
-  return stretches.every(({ hour }) => hour === null || book?.hours.has(hour) === true);
+  return stretches.every((one) => !one.isWhole || hasKept(book, one));
 }
 
 type Planned = {
@@ -135,7 +140,7 @@ async function partsOf(
   { keep, ...question }: PartsQuestion & { readonly keep: () => void },
 ): Promise<readonly Part[] | undefined> {
   const { book, stretches } = question;
-  const lacking = stretches.filter(({ hour }) => hour !== null && !book.hours.has(hour));
+  const lacking = stretches.filter((one) => one.isWhole && !hasKept(book, one));
   let most = cellsMaxOf(asking.memory);
   while (lacking.length > portionHours) {
     const portion = lacking.splice(0, portionHours);
@@ -159,7 +164,7 @@ async function heldParts(
   { book, stretches }: PartsQuestion,
 ): Promise<readonly Part[] | undefined> {
   // Their versions and summaries, since other questions may change the book meanwhile.
-  const known = stretches.map(({ hour }) => (hour === null ? undefined : book.hours.get(hour)));
+  const known = stretches.map((one) => findKept(book, one));
   if (known.includes(undefined)) return undefined;
   const versions = stretches.map((one, at) => ({ ...one, version: known[at]?.version ?? null }));
   if (await hasDue(read, query, versions)) return undefined;
@@ -171,10 +176,11 @@ function toParts(
   stretches: readonly Stretch[],
   summaryAt: (at: number) => Summary | undefined,
 ): readonly Part[] {
-  return stretches.flatMap(({ bucket, hour }, at) => {
+  return stretches.flatMap((stretch, at) => {
     const summary = summaryAt(at);
-    const isKept = hour !== null && book.hours.get(hour)?.summary === summary;
-    return summary === undefined ? [] : [{ bucket, summary, isKept }];
+    if (summary === undefined) return [];
+    const isKept = stretch.isWhole && findKept(book, stretch)?.summary === summary;
+    return [{ bucket: stretch.bucket, summary, isKept }];
   });
 }
 
@@ -190,7 +196,7 @@ async function readParts(
   let reserved = 0;
   try {
     // Other questions may change the book until the statement ends.
-    const known = stretches.map(({ hour }) => (hour === null ? undefined : book.hours.get(hour)));
+    const known = stretches.map((one) => findKept(book, one));
     const read: Read = (statement) =>
       asking.read((sql) => {
         // Reserved only when it runs, and once, even if the statement is tried again.
@@ -231,8 +237,8 @@ async function readSummaries(
   const made = new Map<number, KeptHour>();
   for (const { at, version, isSettled, summary: json } of rows) {
     const summary = readSummary(book, plan, json);
-    const hour = stretches[at]?.hour ?? null;
-    if (hour !== null && isSettled) keepHour(book, hour, { version, summary });
+    const stretch = stretches[at];
+    if (stretch && isSettled) keepSummary(book, stretch, { version, summary });
     made.set(at, { version, summary });
     if (pacer.due()) await pacer.rest();
   }

@@ -3,6 +3,7 @@
 
 import type { KeptSums } from "./kept-sums.ts";
 import type { Kept, SummaryPlan } from "./plan.ts";
+import type { Stretch } from "./stretches.ts";
 
 export type Summary = {
   /** Number of the split's value in each group; equal values have one number in a book. */
@@ -26,6 +27,8 @@ export type Book = {
   readonly numbers: Map<string, number>;
   readonly splits: string[];
   readonly hours: Map<number, KeptHour>;
+  /** Summaries of parts of hours at the ends of ranges, by their times; the oldest first. */
+  readonly ends: Map<string, KeptHour>;
   /** Approximate bytes of memory. */
   bytes: number;
   /** Cells that the last statement read. */
@@ -33,7 +36,7 @@ export type Book = {
   keptSums: KeptSums | undefined;
 };
 
-/** Summary of an hour; right as long as the hour's marks make the same version. */
+/** Summary of an hour or of a part of it; right while the hour's marks make the same version. */
 export type KeptHour = { readonly version: number; readonly summary: Summary };
 
 export function createBook(): Book {
@@ -41,6 +44,7 @@ export function createBook(): Book {
     numbers: new Map(),
     splits: [],
     hours: new Map(),
+    ends: new Map(),
     bytes: 0,
     lastCells: 0,
     keptSums: undefined,
@@ -51,12 +55,36 @@ export function createBook(): Book {
 const hourBytes = 500;
 const splitBytes = 100;
 
-/** Keeps the summary of an hour in place of an older one. */
-export function keepHour(book: Book, hour: number, kept: KeptHour): void {
-  const old = book.hours.get(hour);
+/** Ends of ranges whose summaries are kept: those of two charts that are asked for in turn. */
+const endsMax = 4;
+
+/** Returns the summary of a stretch that is kept; undefined if there is none. */
+export function findKept(book: Book, stretch: Stretch): KeptHour | undefined {
+  if (stretch.hour === null) return undefined;
+  return stretch.isWhole ? book.hours.get(stretch.hour) : book.ends.get(endKey(stretch));
+}
+
+/** Keeps the summary of a stretch of a past hour in place of an older one. */
+export function keepSummary(book: Book, stretch: Stretch, kept: KeptHour): void {
+  if (stretch.hour === null) return;
+  const old = findKept(book, stretch);
   if (old) book.bytes -= bytesOf(old.summary);
   book.bytes += bytesOf(kept.summary);
-  book.hours.set(hour, kept);
+  if (stretch.isWhole) {
+    book.hours.set(stretch.hour, kept);
+    return;
+  }
+  const key = endKey(stretch);
+  book.ends.delete(key);
+  book.ends.set(key, kept);
+  const [oldest] = book.ends;
+  if (book.ends.size <= endsMax || oldest === undefined) return;
+  book.ends.delete(oldest[0]);
+  book.bytes -= bytesOf(oldest[1].summary);
+}
+
+function endKey({ fromUs, toUs }: Stretch): string {
+  return `${fromUs} ${toUs}`;
 }
 
 function bytesOf({ splits, events, sources }: Summary): number {
