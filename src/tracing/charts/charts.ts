@@ -171,10 +171,10 @@ async function answer(
   if (summed?.some(({ values }) => values.some((value) => !Number.isFinite(value ?? 0))))
     refuseTooLarge(request);
   const cells = summed ?? (await store.listCells(read, query, { ...question, starts }));
-  const rows = cells.map((row) => ({
-    ...row,
-    split: row.split === null ? null : unescapeText(row.split),
-  }));
+  const rows = cells.map((row) => {
+    const text = row.split === null ? null : unescapeText(row.split);
+    return text === row.split ? row : { ...row, split: text };
+  });
   return toResult(question, rows, times);
 }
 

@@ -57,7 +57,7 @@ export async function toCells(
       matched,
       values: measures.map((_, at) => valueOf(at, group)),
     });
-    if (pacer.due()) await pacer.rest();
+    if (group % looks === 0 && pacer.due()) await pacer.rest();
   }
   return cells;
 }
