@@ -172,7 +172,7 @@ export async function deleteOldNotifications(
   await sql`
     delete from notifications
     where project_id = ${projectId} and owner_id = ${ownerId} and state <> 'pending'
-      and (created_at, notification_id) < (
+      and (created_at, notification_id) <= (
         select created_at, notification_id from notifications
         where project_id = ${projectId} and owner_id = ${ownerId}
         order by created_at desc, notification_id desc

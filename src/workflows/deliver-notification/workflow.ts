@@ -1,4 +1,4 @@
-// Delivers a notification: attempts with growing pauses, up to four days. Started through the
+// Delivers a notification: attempts with growing pauses, for three days at most. Started by the
 // outbox. Source: docs/alerts.md, "Delivery"; docs/workflows.md, "Alerts".
 
 import { proxyActivities, setHandler, sleep } from "@temporalio/workflow";

@@ -1,0 +1,97 @@
+// The attempts of a notification and the log of them, over a real receiver. Source: docs/alerts.md,
+// "Delivery".
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEncryptionKeys } from "../../src/access/encryption-keys.ts";
+import { createAddressGuard } from "../../src/base/address-guard.ts";
+import { createUuid } from "../../src/base/ids.ts";
+import { findProject, createScopes } from "../../src/controlplane/scopes/scopes.ts";
+import { createNotifications, type Notifications } from "../../src/notifications/notifications.ts";
+import * as store from "../../src/notifications/store.ts";
+import { createOutbox } from "../../src/outbox/outbox.ts";
+import { type Receiver, startReceiver } from "../support/alerts.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenAProject } from "../support/project.ts";
+
+let testDatabase: TestDatabase;
+let receiver: Receiver;
+let notifications: Notifications;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  receiver = await startReceiver();
+  const { database } = testDatabase;
+  notifications = createNotifications({
+    ...{ database, outbox: createOutbox(database), mail: undefined },
+    keys: createEncryptionKeys([{ id: "test", key: Buffer.alloc(32, 7) }]),
+    addressGuard: createAddressGuard({ privateHosts: [receiver.host] }),
+    members: { findInside: () => Promise.resolve([]) },
+  });
+});
+afterAll(async () => {
+  await receiver.stop();
+  await testDatabase.drop();
+});
+
+async function givenAnOwner() {
+  const { database } = testDatabase;
+  const { projectId } = await givenAProject(database, `p ${createUuid()}`);
+  const project = await findProject(createScopes(database), projectId);
+  if (!project) throw new Error("the project is absent");
+  const owner = { project, id: createUuid() };
+  const critical = { channel: "WEBHOOK", metadata: { url: receiver.url }, userIds: [] };
+  const checked = await notifications.check("targets", project, { critical });
+  await database.transaction(() => notifications.put(owner, { checked }));
+  return owner;
+}
+
+const notice: store.Notice = {
+  type: "alert.triggered",
+  role: "critical",
+  title: "A",
+  body: "b",
+  data: {},
+};
+
+test("pauses grow from 5 s to a day, and the eleventh attempt is the last", async () => {
+  const owner = await givenAnOwner();
+  const { project } = owner;
+  const { database } = testDatabase;
+  const id = await database.transaction(() =>
+    notifications.append(owner, { ...notice, actor: "a test" }),
+  );
+  const { projectId, orgId } = project;
+  const input = { projectId, orgId, notificationId: id ?? "", title: "A", actor: "a test" };
+  receiver.answer(...Array.from({ length: 11 }, () => 503));
+
+  const got = [];
+  for (let attempt = 0; attempt < 12; attempt += 1) got.push(await notifications.attempt(input));
+
+  const pauses = got.flatMap((one) => (one.kind === "again" ? [one.pauseMs / 1_000] : []));
+  expect(pauses).toEqual([5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
+  expect(got.slice(10)).toEqual([
+    { kind: "failed", attempts: 11 },
+    { kind: "failed", attempts: 11 },
+  ]);
+  expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  expect(receiver.received).toHaveLength(11);
+});
+
+test("the log keeps the newest notifications, and those that wait", async () => {
+  const owner = await givenAnOwner();
+  const key = { projectId: owner.project.projectId, ownerId: owner.id };
+  const sql = testDatabase.database.sql();
+  const ids = Array.from({ length: 6 }, () => createUuid());
+  for (const id of ids) {
+    await store.insertNotification(sql, key, { ...notice, id, channel: "WEBHOOK" });
+  }
+  for (const id of ids.slice(1)) {
+    const sent = { attempt: { atMs: Date.now(), error: null }, state: "delivered" } as const;
+    await store.addAttempt(sql, { ...key, id }, sent);
+  }
+
+  await store.deleteOldNotifications(sql, key, 3);
+
+  const left = await store.listNotifications(sql, key, { limit: 10, after: undefined });
+  expect(left.map(({ id }) => id)).toEqual([...ids.slice(3).toReversed(), ids[0]]);
+});
