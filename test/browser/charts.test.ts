@@ -182,6 +182,44 @@ describe("the alerts", () => {
   });
 });
 
+describe("an alert that is not saved", () => {
+  test("is kept from being left, unless the person says so", async () => {
+    const { page, faults, findings } = await app.open(path("alerts/edit"));
+    await page.getByLabel("Name", { exact: true }).fill("Half an alert");
+    const asked = page.getByRole("dialog", { name: "Leave without saving?" });
+    const link = page.getByRole("navigation").getByRole("link", { name: "Traces" });
+    await link.click();
+    await asked.waitFor();
+    expect(await findings()).toEqual([]);
+
+    await asked.getByRole("button", { name: "Stay" }).click();
+    await asked.waitFor({ state: "detached" });
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("Half an alert");
+    const question = page.waitForEvent("dialog");
+    const reloaded = page.reload().catch(() => undefined);
+    const dialog = await question;
+    expect(dialog.type()).toBe("beforeunload");
+    await dialog.dismiss();
+    await reloaded;
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("Half an alert");
+    await link.click();
+    await asked.getByRole("button", { name: "Leave" }).click();
+
+    await page.getByRole("heading", { name: "Traces" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("is left without a question when nothing was typed", async () => {
+    const { page, faults } = await app.open(path("alerts/edit"));
+    await page.getByLabel("Name", { exact: true }).waitFor();
+
+    await page.getByRole("navigation").getByRole("link", { name: "Traces" }).click();
+
+    await page.getByRole("heading", { name: "Traces" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("an alert", () => {
   test("sends a test, is muted, paused and resumed", async () => {
     const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));

@@ -250,6 +250,13 @@ describe("a session", () => {
     const comment = feedback.getByRole("textbox", { name: "Comment" });
     expect(await comment.inputValue()).toBe("half a thought");
     await feedback.getByRole("button", { name: "Good", pressed: true }).waitFor();
+    const asked = page.waitForEvent("dialog");
+    const reloaded = page.reload().catch(() => undefined);
+    const dialog = await asked;
+    expect(dialog.type()).toBe("beforeunload");
+    await dialog.dismiss();
+    await reloaded;
+    expect(await comment.inputValue()).toBe("half a thought");
     expect(faults).toEqual([]);
   });
 
@@ -412,6 +419,30 @@ describe("a session page without a trace to show", () => {
     expect(await findings()).toEqual([]);
     goOn();
     await row(page, "answer").waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a session that runs", () => {
+  test("shows the events that come, and keeps the chosen one", async () => {
+    const [sessionId, nowMs] = ["running", Date.now()];
+    const events = agentTrace({ sessionId, startMs: nowMs - 1_000 });
+    await app.call("POST", "/events/batch", { events });
+    const { page, faults } = await app.open(pathOf(sessionId, `?event=${sessionId}-find`));
+    await isChosen(page, "find_order");
+    expect(await row(page, "late_tool").count()).toBe(0);
+
+    const root = events.find((event) => event["event_type"] === "session");
+    await app.call("POST", "/events", {
+      event: {
+        ...{ event_type: "tool", event_name: "late_tool", source: "production" },
+        ...{ session_id: sessionId, parent_id: root?.["event_id"], inputs: {} },
+        ...{ start_time: Date.now(), duration: 5 },
+      },
+    });
+
+    await row(page, "late_tool").waitFor();
+    await isChosen(page, "find_order");
     expect(faults).toEqual([]);
   });
 });

@@ -189,9 +189,11 @@ describe("the traces", () => {
     await page.locator(".histogram rect").first().waitFor();
     await page.waitForLoadState("networkidle");
     const bodies = await Promise.all([...scripts].map(async (url) => (await fetch(url)).text()));
-    const bytes = bodies.reduce((sum, body) => sum + gzipSync(body, { level: 9 }).length, 0);
+    const sizes = bodies.map((body) => gzipSync(body, { level: 9 }).length);
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
     expect(bytes).toBeGreaterThan(100_000);
-    expect(bytes).toBeLessThan(300_000);
+    const loaded = [...scripts].map((url, at) => `${new URL(url).pathname}: ${sizes[at]}`);
+    expect(bytes, loaded.join("\n")).toBeLessThan(300_000);
     // A class name of uPlot.
     expect(bodies.filter((body) => body.includes("u-over"))).toEqual([]);
   });
@@ -328,6 +330,28 @@ describe("saved views", () => {
 });
 
 describe("selected rows", () => {
+  test("of two sessions are compared", async () => {
+    const { page, faults, findings } = await app.open(tracesPath());
+    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+    const boxes = page.getByRole("grid", { name: "Sessions" }).getByRole("checkbox");
+    const bar = page.getByRole("region", { name: "Selection" });
+    const compare = bar.getByRole("button", { name: "Compare" });
+    await boxes.nth(1).click();
+    await bar.getByText("1 selected").waitFor();
+    expect(await compare.isDisabled()).toBe(true);
+    expect(await compare.getAttribute("title")).toBe("Select two sessions to compare them");
+    await boxes.nth(2).click();
+    await bar.getByText("2 selected").waitFor();
+    expect(await findings()).toEqual([]);
+
+    await compare.click();
+
+    const steps = page.getByRole("grid", { name: "Steps of both sessions" });
+    await steps.getByRole("row").nth(1).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/\/traces\/compare$/);
+    expect(faults).toEqual([]);
+  });
+
   test("go into a new dataset and a new queue, by keys", async () => {
     const { page, faults, findings, picture } = await app.open(
       tracesPath("?tab=events&kind=model"),

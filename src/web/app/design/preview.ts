@@ -1,4 +1,5 @@
-// One line about a value, for a cell of a table: a text as it is, anything else as JSON, cut.
+// One line about a value, for a cell of a table: a text as it is, anything else as JSON, cut. Data
+// such as an image in base64 is only named.
 
 const charsMax = 300;
 
@@ -34,5 +35,22 @@ function shallow(value: unknown, depth = 0): string {
 }
 
 function cut(text: string): string {
+  const media = mediaOf(text);
+  if (media !== undefined) return media;
   return text.length > charsMax ? `${text.slice(0, charsMax)}…` : text;
+}
+
+/** A data URL, or a long text of nothing but base64. */
+const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*,/;
+const base64 = /^[A-Za-z0-9+/]{200,}={0,2}$/;
+/** Characters that are looked at. */
+const lookedAt = 400;
+
+/** Returns the type and size of data in base64; undefined for other text. */
+function mediaOf(text: string): string | undefined {
+  const url = dataUrl.exec(text.slice(0, lookedAt));
+  if (!url && (text.length < lookedAt || !base64.test(text.slice(0, lookedAt)))) return undefined;
+  const chars = text.length - (url?.[0].length ?? 0);
+  const kilobytes = Math.max(1, Math.round((chars * 3) / 4 / 1_000));
+  return `[${url?.[1] ?? "base64"}, ${kilobytes} kB]`;
 }

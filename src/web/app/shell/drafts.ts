@@ -4,6 +4,11 @@
 import { useState } from "react";
 import { useCurrentProjectId } from "../api/project.ts";
 
+/** The browser asks before it closes or loads a page anew while there are drafts. */
+addEventListener("beforeunload", (event) => {
+  if (drafts.size > 0) event.preventDefault();
+});
+
 /** By project and key. Signing out loads the app anew, which empties it. */
 const drafts = new Map<string, unknown>();
 

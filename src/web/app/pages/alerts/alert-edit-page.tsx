@@ -1,7 +1,7 @@
 // The form of an alert, with the values of past periods beside it and the threshold as a line.
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
@@ -9,6 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useCommands } from "../../shell/commands.ts";
+import { LeaveGuard } from "../../shell/leave-guard.tsx";
 import { Page } from "../../shell/page.tsx";
 import { AlertForm } from "./alert-form.tsx";
 import { AlertPreview } from "./alert-preview.tsx";
@@ -49,6 +50,7 @@ function Editor({ alertId, first }: EditorProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [draft, setDraft] = useState(first);
+  const isSaved = useRef(false);
   const [made, setMade] = useState<{ readonly id: string; readonly secret: string }>();
   const open = (id: string) =>
     void navigate({
@@ -59,6 +61,7 @@ function Editor({ alertId, first }: EditorProps) {
     changes: [AlertService.method.listAlerts, AlertService.method.getAlert],
     onDone: (answer: { data?: { id: string }; signingSecret?: string | undefined }) => {
       const id = answer.data?.id ?? "";
+      isSaved.current = true;
       showToast({ text: "Saved the alert" });
       if (answer.signingSecret) setMade({ id, secret: answer.signingSecret });
       else open(id);
@@ -102,6 +105,9 @@ function Editor({ alertId, first }: EditorProps) {
         <AlertForm draft={draft} error={error} isNew={alertId === undefined} onChange={setDraft} />
         <AlertPreview draft={draft} error={error} />
       </div>
+      <LeaveGuard
+        isUnsaved={() => !isSaved.current && JSON.stringify(draft) !== JSON.stringify(first)}
+      />
       <SecretDialog secret={made?.secret} onClose={() => open(made?.id ?? "")} />
     </Page>
   );

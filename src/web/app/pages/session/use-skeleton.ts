@@ -1,7 +1,7 @@
 // Reads a session without its payloads: the first thousand events at once, the rest in large pages
 // behind them, so that the first rows stand while the others come.
 
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { replaceEqualDeep, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { SessionService, type SessionTotals } from "../../../../../gen/waggle/v1/session_pb.js";
 import type { ApiError } from "../../api/errors.ts";
@@ -48,8 +48,10 @@ export function useSkeleton(sessionId: string | undefined): Skeleton {
     getNextPageParam: ({ nextCursor }) => nextCursor,
     enabled: sessionId !== undefined,
     staleTime: 60_000,
+    refetchInterval: ({ state }) => pauseOf(state.data?.pages ?? noPages),
     // Comparing 100,000 events with those before would take longer than drawing them.
-    structuralSharing: false,
+    structuralSharing: (before, after) =>
+      (after as Pages).pages.length === 1 ? replaceEqualDeep(before, after) : after,
   });
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = pages;
   useEffect(() => {
@@ -73,6 +75,25 @@ export function useSkeleton(sessionId: string | undefined): Skeleton {
 }
 
 const noPages: readonly SkeletonPage[] = [];
+
+type Pages = { readonly pages: readonly SkeletonPage[] };
+
+/** Time since its newest event after which a session counts as ended. */
+const endedMs = 600_000;
+/** Pauses between two reads of a session that may still run, by the number of its pages. */
+const pausesMs = [3_000, 15_000];
+
+/** Returns the pause before a session is read again; false if it ended, or is long. */
+function pauseOf(pages: readonly SkeletonPage[]): number | false {
+  const last = pages.at(-1);
+  if (last === undefined || last.nextCursor !== undefined) return false;
+  const newestMs = pages.reduce((newest, page) => Math.max(newest, newestOf(page)), 0);
+  return Date.now() - newestMs < endedMs && (pausesMs[pages.length - 1] ?? false);
+}
+
+function newestOf({ session, events }: SkeletonPage): number {
+  return events.reduce((newest, { endMs }) => Math.max(newest, endMs), session?.endMs ?? 0);
+}
 
 const eventsOf = ({ events }: SkeletonPage): readonly SessionEvent[] => events;
 

@@ -1,7 +1,9 @@
-// What can be done with the selected rows: into a dataset, into an annotation queue, copy the ids.
+// Acts on the selected rows: into a dataset, into an annotation queue, compare, copy the ids.
 
-import { ClipboardCopy, Database, ListChecks, X } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { ClipboardCopy, Columns2, Database, ListChecks, X } from "lucide-react";
 import { useState } from "react";
+import { useCurrentProjectId } from "../../api/project.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { copyText } from "../../design/values.tsx";
@@ -39,6 +41,7 @@ export function SelectionBar({ ids, noun, onClear }: SelectionBarProps) {
       <Button size="small" icon={<ListChecks />} onClick={() => setTarget("queue")}>
         Add to queue
       </Button>
+      {noun[0] === "session" ? <CompareButton ids={ids} /> : null}
       <Button size="small" icon={<ClipboardCopy />} onClick={() => void copyIds()}>
         Copy ids
       </Button>
@@ -59,5 +62,30 @@ export function SelectionBar({ ids, noun, onClear }: SelectionBarProps) {
         />
       )}
     </div>
+  );
+}
+
+/** Compares two sessions, of which the one selected first stands at the left. */
+function CompareButton({ ids }: Pick<SelectionBarProps, "ids">) {
+  const projectId = useCurrentProjectId();
+  const navigate = useNavigate();
+  const [a, b] = ids;
+  const canCompare = ids.length === 2;
+  const compare = (): void => {
+    if (!canCompare || a === undefined || b === undefined) return;
+    const to = "/app/p/$projectId/traces/compare";
+    void navigate({ to, params: { projectId }, search: { a, b } });
+  };
+  useCommands([{ id: "traces.compare", title: "Compare two sessions", run: compare }]);
+  return (
+    <Button
+      size="small"
+      icon={<Columns2 />}
+      disabled={!canCompare}
+      title={canCompare ? undefined : "Select two sessions to compare them"}
+      onClick={compare}
+    >
+      Compare
+    </Button>
   );
 }
