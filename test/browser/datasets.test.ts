@@ -83,6 +83,28 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test("show the rows of an import whose answer was lost, and say how to go on", async () => {
+    const { page } = await app.open(path());
+    await page.getByRole("button", { name: "Create dataset" }).first().click();
+    await page.getByLabel("Name").fill("Broken off");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Import a file" }).click();
+    const buffer = Buffer.from('{"inputs": {"q": "Stored without an answer?"}}\n');
+    const file = { name: "one.jsonl", mimeType: "", buffer };
+    await page.getByLabel("File", { exact: true }).setInputFiles(file);
+    await page.route("**/ImportDataset", async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+
+    await page.getByRole("button", { name: "Import file" }).click();
+
+    await page.getByRole("alert").getByText("The service does not answer.").waitFor();
+    await page.getByText(/^All rows were stored, or none/).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("row").filter({ hasText: "Stored without an answer?" }).waitFor();
+  });
+
   test("are filled from a Parquet file, which has what was exported", async () => {
     const { service } = app;
     const headers = {

@@ -191,4 +191,17 @@ describe("an address without a page", () => {
     await page.getByRole("heading", { name: "No page has this address" }).waitFor();
     expect(faults).toEqual([]);
   });
+
+  test("of an unknown project says so once, and leads to the others", async () => {
+    const unknown = "01a21c3d-0000-7000-8000-000000000000";
+    const { page, findings, picture } = await app.open(`/app/p/${unknown}/traces`);
+
+    await page.getByRole("heading", { name: "You have no project of this address" }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await picture("unknown-project");
+    expect(await findings()).toEqual([]);
+    await page.goto(new URL("/app", page.url()).href);
+    await page.waitForURL(`**${tracesPath()}`);
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+  });
 });

@@ -1,9 +1,10 @@
 // What stands in the place of a page that failed: the rest of the app goes on.
 
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
-import { ErrorState, Loading } from "../design/states.tsx";
-import { EmptyState } from "../design/states.tsx";
+import { Button } from "../design/button.tsx";
+import { EmptyState, ErrorState, Loading } from "../design/states.tsx";
 import { Page } from "./page.tsx";
+import { useProjects } from "./projects.ts";
 
 export function PageError({ error: thrown, reset }: ErrorComponentProps) {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -29,6 +30,22 @@ export function PageNotFound() {
     <Page title="Not found">
       <EmptyState title="No page has this address">
         Choose one in the sidebar, or search with the command palette.
+      </EmptyState>
+    </Page>
+  );
+}
+
+/** Stands in the place of every page of a project that the person does not see. */
+export function ProjectNotFound() {
+  const { refetch } = useProjects();
+  return (
+    <Page title="Not found">
+      <EmptyState
+        title="You have no project of this address"
+        action={<Button onClick={() => void refetch()}>Look again</Button>}
+      >
+        It does not exist, it is archived, or you have no role in it. Choose another one at the top
+        of the sidebar, or ask an administrator for a role.
       </EmptyState>
     </Page>
   );

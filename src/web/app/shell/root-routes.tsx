@@ -3,8 +3,8 @@
 import { createRootRoute, createRoute, Outlet } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { useCurrentProjectId } from "../api/project.ts";
-import { PageNotFound } from "./page-error.tsx";
-import { rememberProject } from "./projects.ts";
+import { PageNotFound, ProjectNotFound } from "./page-error.tsx";
+import { rememberProject, useProjects } from "./projects.ts";
 import { Root } from "./shell.tsx";
 
 export const rootRoute = createRootRoute({ component: Root, notFoundComponent: PageNotFound });
@@ -18,6 +18,10 @@ export const projectRoute = createRoute({
 
 function ProjectPages() {
   const projectId = useCurrentProjectId();
-  useEffect(() => rememberProject(projectId), [projectId]);
-  return <Outlet />;
+  const { data: projects } = useProjects();
+  const isUnknown = projects?.every(({ id }) => id !== projectId) === true;
+  useEffect(() => {
+    if (!isUnknown) rememberProject(projectId);
+  }, [projectId, isUnknown]);
+  return isUnknown ? <ProjectNotFound /> : <Outlet />;
 }

@@ -11,6 +11,11 @@ import { ErrorState, Progress } from "../../design/states.tsx";
 import { FileDrop } from "./file-drop.tsx";
 import { type Mapping, useImport } from "./use-import.ts";
 
+const refused = "No row was stored. Correct the row, and import the file again.";
+const unknownEnd =
+  "All rows were stored, or none: the versions of the dataset say which. Without a new version, " +
+  "import the file again.";
+
 const noMapping: Mapping = { inputs: "", groundTruth: "", history: "" };
 const mapped = [
   { key: "inputs", label: "Columns that become inputs" },
@@ -76,7 +81,7 @@ export function ImportDialog({ datasetId, onClose }: ImportDialogProps) {
         {error ? (
           <>
             <ErrorState error={error} isInline />
-            <p className="soft">No row was stored. Correct the row, and import the file again.</p>
+            <p className="soft">{error.isTransient ? unknownEnd : refused}</p>
           </>
         ) : null}
       </div>

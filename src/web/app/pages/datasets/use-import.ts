@@ -8,7 +8,7 @@ import {
   type ImportDatasetResponse,
 } from "../../../../../gen/waggle/v1/dataset_file_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
-import type { ApiError } from "../../api/errors.ts";
+import { ApiError, toApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { streamRpc } from "../../api/transport.ts";
 
@@ -25,12 +25,15 @@ type ImportState = {
   readonly error?: ApiError;
 };
 
+const brokenOff = { errorCode: "UNREACHABLE", isTransient: true };
+
 export function useImport(datasetId: string) {
   const projectId = useCurrentProjectId();
   const client = useQueryClient();
   const [state, setState] = useState<ImportState>({ isRunning: false });
   const run = async (file: File, mapping: Mapping): Promise<void> => {
     setState({ isRunning: true });
+    let isDone = false;
     try {
       const input = {
         datasetId,
@@ -40,12 +43,17 @@ export function useImport(datasetId: string) {
         history: namesOf(mapping.history),
       };
       const answers = streamRpc(DatasetFileService.method.importDataset, input, { projectId });
-      for await (const progress of answers) setState({ isRunning: !progress.done, progress });
-      const changed = [DatasetService.typeName, DatapointService.typeName];
-      await Promise.all(changed.map((name) => client.invalidateQueries({ queryKey: [name] })));
+      for await (const progress of answers) {
+        isDone = progress.done;
+        setState({ isRunning: !isDone, progress });
+      }
+      if (!isDone) throw new ApiError("The answer ended before the import.", brokenOff);
     } catch (error) {
-      setState({ isRunning: false, error: error as ApiError });
+      setState({ isRunning: false, error: toApiError(error) });
     }
+    // Also after a failure: the service may have stored the rows, and only its answer was lost.
+    const changed = [DatasetService.typeName, DatapointService.typeName];
+    await Promise.all(changed.map((name) => client.invalidateQueries({ queryKey: [name] })));
   };
   return { state, run };
 }

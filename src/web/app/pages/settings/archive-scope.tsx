@@ -57,8 +57,8 @@ export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeP
           onChange={setWithChildren}
         />
       )}
-      <TextField label={`Type “${name}” to confirm`} value={typed} onChange={setTyped} />
       {error ? <ErrorState error={error} isInline /> : null}
+      <TextField label={`Type “${name}” to confirm`} value={typed} onChange={setTyped} />
     </Dialog>
   );
 }

@@ -1,5 +1,5 @@
-// BudgetKeyField: the calls that a budget counts: all, those of a key of the project, or those of a
-// key above it, which is named by its id.
+// BudgetKeyField: the calls that a budget counts: all, those of a key of the project, or those of
+// another key, which is named by its id.
 
 import { useState } from "react";
 import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
@@ -24,12 +24,14 @@ export function BudgetKeyField({ projectId, keyId, error, onChange }: BudgetKeyF
   const own = useRpc(listProjectApiKeys, { projectId, limit });
   const fineGrained = useRpc(listDataPlaneApiKeys, { root, limit });
   const keys = [...(own.data?.data ?? []), ...(fineGrained.data?.data ?? [])];
+  // A list of thousands would be slower to choose from than an id is to paste.
+  const isCut = [own.data, fineGrained.data].some((page) => page?.nextCursor !== undefined);
   const options = [
     { value: "", label: "All calls" },
     ...keys
       .filter(({ status }) => status === "active")
       .map((key) => ({ value: key.keyId, label: `${key.name} (${key.maskedPrefix})` })),
-    { value: another, label: "A key of the workspace or organization" },
+    { value: another, label: isCut ? "Another key" : "A key of the workspace or organization" },
   ];
   return (
     <>
@@ -46,6 +48,11 @@ export function BudgetKeyField({ projectId, keyId, error, onChange }: BudgetKeyF
       {choice === another ? (
         <TextField
           label="Id of the key"
+          hint={
+            isCut
+              ? `The newest ${limit} keys of each kind are listed; ids stand in Keys.`
+              : undefined
+          }
           error={error}
           value={keyId ?? ""}
           onChange={(text) => onChange(text.trim() || undefined)}
