@@ -1,9 +1,7 @@
 // The API reference and the docs in a real browser: read by people who are not signed in, and an
 // operation tried under a key.
 
-import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { docGroups } from "../../src/web/app/pages/reference/doc-pages.ts";
 import { givenApp } from "./support/given-app.ts";
 
 const app = givenApp();
@@ -52,13 +50,6 @@ describe("the API reference", () => {
 });
 
 describe("the docs", () => {
-  test("list every page of docs/", () => {
-    const names = docGroups.flatMap(({ pages }) => pages.map(({ name }) => `${name}.md`));
-    const files = readdirSync("docs").filter((name) => name.endsWith(".md"));
-
-    expect(names.toSorted()).toEqual(files.toSorted());
-  });
-
   test.each(looks)("show a page and lead to the next, $theme and $size", async (look) => {
     const { page, faults, findings, picture } = await app.open("/reference/docs/limits", look);
     await page.getByRole("heading", { level: 1, name: "Limits" }).last().waitFor();

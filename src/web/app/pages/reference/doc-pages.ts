@@ -40,6 +40,7 @@ export const docGroups: readonly DocGroup[] = [
       { name: "retention", title: "Retention" },
       { name: "workflows", title: "Workflows" },
       { name: "clusters", title: "Clusters" },
+      { name: "capacity", title: "Capacity" },
       { name: "recovery", title: "Recovery" },
       { name: "sandbox", title: "Sandbox" },
       { name: "limits", title: "Limits" },
