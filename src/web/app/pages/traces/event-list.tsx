@@ -32,7 +32,7 @@ export function EventList(props: ListViewProps) {
   const { question, isLive, round, chosen, onOpen } = props;
   const input = useMemo(() => toListInput(question), [question]);
   const list = useList({ name: "events", input, read: readEvents, idOf, isLive, round });
-  const rows = useEventSummaries(list, input, round);
+  const rows = useEventSummaries(list, round);
   const { columns } = useMemo(() => pickColumns(eventColumns, chosen, eventDefaults), [chosen]);
   return (
     <TracesList

@@ -68,25 +68,34 @@ export async function readEvents(request: PageRequest): Promise<ListPage<EventRo
   return { rows, nextCursor: answer.nextCursor, total: answer.count };
 }
 
+type SummariesRequest = {
+  readonly projectId: string;
+  readonly eventIds: readonly string[];
+  readonly signal: AbortSignal;
+};
+
 /**
- * Reads the questions and answers of a page of events, by id. A page that is larger than the
- * service answers is read in halves; an event that is too large alone is null.
+ * Reads the questions and answers of at most 100 events, by id. Events that are larger together
+ * than the service answers are read in halves; one that is too large alone is null.
  */
 export async function readSummaries(
-  request: PageRequest,
+  request: SummariesRequest,
 ): Promise<ReadonlyMap<string, EventSummary | null>> {
+  const { projectId, eventIds, signal } = request;
   try {
-    const { events } = await searchEvents(request, ["inputs", "outputs"]);
+    const { events } = await callRpc(
+      ExportService.method.getEvents,
+      { eventIds: [...eventIds], projections: ["inputs", "outputs"] },
+      { projectId, signal },
+    );
     return new Map(events.map((event) => [event.eventId ?? "", summarizeEvent(event)]));
   } catch (error) {
     if (!(error instanceof ApiError) || error.errorCode !== "ANSWER_TOO_LARGE") throw error;
-    const limit = Math.ceil(request.limit / 2);
-    const ids = await searchEvents({ ...request, limit }, ["event_id"]);
-    if (request.limit === 1) return new Map(ids.events.map(({ eventId = "" }) => [eventId, null]));
-    const first = await readSummaries({ ...request, limit });
-    if (ids.nextCursor === undefined) return first;
-    const rest = { ...request, cursor: ids.nextCursor, limit: request.limit - limit };
-    return new Map([...first, ...(await readSummaries(rest))]);
+    if (eventIds.length === 1) return new Map(eventIds.map((id) => [id, null]));
+    const middle = Math.ceil(eventIds.length / 2);
+    const first = await readSummaries({ ...request, eventIds: eventIds.slice(0, middle) });
+    const rest = await readSummaries({ ...request, eventIds: eventIds.slice(middle) });
+    return new Map([...first, ...rest]);
   }
 }
 

@@ -51,11 +51,7 @@ export type List<Row> = {
   readonly showWaiting: () => void;
   /** Called when the reader comes to the top of the list, or leaves it. */
   readonly setAtTop: (isAtTop: boolean) => void;
-  /** Cursors with which the pages were read. */
-  readonly cursors: readonly (string | undefined)[];
   readonly freshIds: ReadonlySet<string>;
-  /** Id of the first row of the pages, below those that came in since. */
-  readonly firstId: string | undefined;
   /** Whether more rows wait than are counted. */
   readonly hasGap: boolean;
   /** Whether the list is followed. */
@@ -121,9 +117,7 @@ export function useList<Row>(options: ListOptions<Row>): List<Row> {
     waiting: tail.waiting.length + tail.waitingMore,
     showWaiting: show,
     setAtTop,
-    cursors: pages.data?.pageParams ?? [],
     freshIds: useMemo(() => new Set(tail.fresh.map(idOf)), [tail.fresh, idOf]),
-    firstId: base[0] && idOf(base[0]),
     hasGap: tail.hasGap,
     isLive,
     liveError: isLive ? newest.error : null,
