@@ -1,11 +1,13 @@
 // Every address of the app, in light and dark, wide and narrow: nothing that axe-core calls
-// serious, nothing that the browser complains of, nothing that scrolls sideways. The addresses come
-// from the app's own router, so that a new page without a row here fails.
+// serious, nothing that the browser complains of, nothing that scrolls sideways, no control over
+// another. The addresses come from the app's own router, so that a new page without a row here
+// fails.
 
 import { expect, test } from "vitest";
 import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
 import type { OpenPage, TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
+import { findOverlaps } from "./support/overlaps.ts";
 import { seedSessions } from "./support/seed.ts";
 
 type Seeded = Readonly<Record<"dataset" | "metric" | "prompt" | "queue" | "alert", string>>;
@@ -174,6 +176,7 @@ async function look(opened: OpenPage, href: string, shows: Visit["shows"]) {
     await page.emulateMedia({ colorScheme });
     found.push(...(await findings()).map((finding) => `${colorScheme}: ${finding}`));
   }
+  found.push(...(await findOverlaps(page)));
   const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
   return isWide === true ? [...found, "scrolls sideways"] : found;
 }

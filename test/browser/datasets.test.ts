@@ -138,7 +138,7 @@ describe("datasets", () => {
     await picture("dataset-from-events");
     expect(await findings()).toEqual([]);
     await add.click();
-    await page.getByText(/datapoints were added/).waitFor();
+    await page.getByText(/^Added \d+ datapoints$/).waitFor();
 
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Export" }).click();

@@ -396,7 +396,7 @@ describe("a session page without a trace to show", () => {
 
   test("says that it has no events, that there is none, or what it waits for", async () => {
     const { page, faults, findings, picture } = await app.open(pathOf("empty"));
-    await page.getByRole("heading", { name: "No events yet" }).waitFor();
+    await page.getByRole("heading", { name: "No events" }).waitFor();
     await picture("session-empty");
     expect(await findings()).toEqual([]);
 

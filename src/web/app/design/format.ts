@@ -18,6 +18,11 @@ export function formatExactCount(count: number): string {
   return whole.format(count);
 }
 
+/** Formats a count with its noun: `1 event`, `1,234 events`. The plural is the noun with an `s`. */
+export function formatCounted(count: number, noun: string): string {
+  return `${formatExactCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;

@@ -12,6 +12,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { TimeSeriesChart } from "../../design/chart.tsx";
+import { formatCounted } from "../../design/format.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
@@ -162,5 +163,7 @@ function noteOf(values: AlertEvaluation["values"], format: (value: number) => st
   if (first?.current !== undefined && first.baseline !== undefined) {
     return `${format(first.baseline)} before, ${format(first.current)} now`;
   }
-  return first && first.eventIds.length > 0 ? `${first.eventIds.length} events named` : "";
+  return first && first.eventIds.length > 0
+    ? `${formatCounted(first.eventIds.length, "event")} named`
+    : "";
 }

@@ -2,6 +2,7 @@
 
 import type { NotificationTarget } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { Badge } from "../../design/badge.tsx";
+import { formatCounted } from "../../design/format.ts";
 
 export function TargetLine({ target }: { readonly target: NotificationTarget | undefined }) {
   if (!target) return <span aria-label="none">–</span>;
@@ -12,7 +13,7 @@ export function TargetLine({ target }: { readonly target: NotificationTarget | u
   return (
     <span className="alert-filters">
       <Badge>{channel.toLowerCase()}</Badge> {to.join(", ")}
-      {userIds.length > 0 ? ` ${userIds.length} members` : ""}
+      {userIds.length > 0 ? ` ${formatCounted(userIds.length, "member")}` : ""}
     </span>
   );
 }

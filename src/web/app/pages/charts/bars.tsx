@@ -1,6 +1,6 @@
 // Bars: a histogram of a number, a column for each range of values.
 
-import { formatExactCount } from "../../design/format.ts";
+import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { bucketName, formatOf } from "./answer.ts";
 import type { BarListProps } from "./bar-list.tsx";
 
@@ -17,7 +17,7 @@ export function Bars({ label, answer, onOpen }: BarListProps) {
       <div className="bars-columns">
         {buckets.map((bucket, at) => {
           const count = values[at] ?? 0;
-          const name = `${bucketName(bucket, format)}: ${formatExactCount(count)} events`;
+          const name = `${bucketName(bucket, format)}: ${formatCounted(count, "event")}`;
           return (
             <button
               key={at}

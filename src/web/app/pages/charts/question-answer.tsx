@@ -35,7 +35,8 @@ export function QuestionAnswer({ label, question, range, onRange }: QuestionAnsw
       <p className="chart-edit-facts" role="status">
         {answer && !error && !isIncomplete ? (
           <>
-            <b className="numeric">{formatExactCount(answer.matched)}</b> events matched
+            <b className="numeric">{formatExactCount(answer.matched)}</b>
+            {answer.matched === 1 ? " event matched" : " events matched"}
             {answer.isExact ? ", every value is exact" : ""}
             {answer.splitCount > 0
               ? `, ${formatExactCount(answer.splitCount)} different values`

@@ -7,9 +7,9 @@ import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/datas
 import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { formatCounted } from "../../design/format.ts";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
-import { Count } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
@@ -86,7 +86,7 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
             onChange={(next) => setSearch({ tab: next === "versions" ? next : undefined })}
           />
           <span className="soft" role="status">
-            <Count value={dataset.numDatapoints} /> datapoints in version {dataset.version}
+            {formatCounted(dataset.numDatapoints, "datapoint")} in version {dataset.version}
           </span>
           {version === undefined ? null : (
             <>

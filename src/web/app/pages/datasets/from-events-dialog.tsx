@@ -8,7 +8,7 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
-import { formatExactCount } from "../../design/format.ts";
+import { formatCounted } from "../../design/format.ts";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
@@ -41,8 +41,7 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
       DatasetService.method.listDatasetVersions,
     ],
     onDone: ({ insertedIds }) => {
-      const count = formatExactCount(insertedIds.length);
-      showToast({ text: `${count} datapoints were added.`, tone: "good" });
+      showToast({ text: `Added ${formatCounted(insertedIds.length, "datapoint")}`, tone: "good" });
       onClose();
     },
   });
@@ -64,7 +63,7 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
             busyLabel={add.isPending && "Adding"}
             onClick={() => add.mutate({ ...chosen, selectAll: true, datasetId })}
           >
-            {`Add ${formatExactCount(count)} events`}
+            {`Add ${formatCounted(count, "event")}`}
           </Button>
         </>
       }
@@ -75,7 +74,7 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
           <FilterBar filters={filters} fields={fields} onChange={setFilters} />
         </div>
         <p role="status">
-          {found.data ? `${formatExactCount(count)} events match.` : "Counting events…"}
+          {found.data ? `Matching: ${formatCounted(count, "event")}` : "Counting events…"}
         </p>
         {error ? <ErrorState error={error} isInline /> : null}
       </div>

@@ -7,7 +7,7 @@ import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { formatExactCount } from "../../design/format.ts";
+import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
 import { boundsOf, type TimeRange } from "../../design/time-range.ts";
@@ -95,7 +95,7 @@ function BackfillRow({ metric, backfill }: BackfillRowProps) {
     `${formatExactCount(failed)} failed`,
     `${formatExactCount(skipped)} skipped`,
   ].join(", ");
-  const of = `${formatExactCount(done)} of ${formatExactCount(Math.max(matched, done))} events`;
+  const of = `${formatExactCount(done)} of ${formatCounted(Math.max(matched, done), "event")}`;
   return (
     <li className="backfill">
       <div className="backfill-head">

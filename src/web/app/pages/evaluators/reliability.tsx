@@ -9,6 +9,7 @@ import type {
   ReliabilitySummary,
 } from "../../../../../gen/waggle/v1/reliability_pb.js";
 import { useRpc } from "../../api/query.ts";
+import { formatCounted } from "../../design/format.ts";
 import { Select } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Identifier } from "../../design/values.tsx";
@@ -54,8 +55,8 @@ function Agreement({ metric, against }: { readonly metric: Metric; readonly agai
   if (!found?.overall || found.overall.n === 0) {
     return (
       <EmptyState title="No event has both scores">
-        {found?.humanScored ?? 0} events have a score of people. Run a backfill over them, or let
-        people score events that the evaluator has scored.
+        People have scored {formatCounted(found?.humanScored ?? 0, "event")}. Run a backfill over
+        them, or let people score events that the evaluator has scored.
       </EmptyState>
     );
   }

@@ -132,7 +132,9 @@ function VersionView({ metric, versions, shown, deployed }: VersionViewProps) {
           to={shown.deployed ? name : other.name}
         />
       ) : (
-        <pre className="diff">{typeof criteria === "string" ? criteria : ""}</pre>
+        <pre className="diff">
+          <span>{typeof criteria === "string" ? criteria : ""}</span>
+        </pre>
       )}
     </section>
   );

@@ -6,6 +6,7 @@ import { useCallback, useState } from "react";
 import { type ListRunsResponse, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
+import { formatCounted } from "../../design/format.ts";
 import { Input } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
@@ -147,7 +148,7 @@ function RunsToolbar({ name, page, list: data }: RunsToolbarProps) {
         }
       />
       <span className="soft" role="status">
-        {data?.pagination ? `${data.pagination.total} runs` : ""}
+        {data?.pagination ? formatCounted(data.pagination.total, "run") : ""}
       </span>
       <Pager
         page={page}

@@ -135,8 +135,8 @@ function SessionPanes({ tree, hits, setSearch }: SessionPanesProps) {
       initial={0.56}
       first={
         tree.nodes.length === 1 && view !== "chat" ? (
-          <EmptyState icon={<Waypoints />} title="No events yet">
-            The session has started, and nothing was logged in it so far. Refresh in a moment.
+          <EmptyState icon={<Waypoints />} title="No events">
+            Nothing was logged in this session so far.
           </EmptyState>
         ) : view === "tree" ? (
           <TraceTree {...shared} onSelect={select} folded={folded} onFold={setFolded} />

@@ -4,7 +4,7 @@ import { Search } from "lucide-react";
 import { useRef } from "react";
 import type { SessionTotals } from "../../../../../gen/waggle/v1/session_pb.js";
 import { Badge, Status } from "../../design/badge.tsx";
-import { formatExactCount } from "../../design/format.ts";
+import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { Input } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Cost, Count, Duration, KeyValue, Time, Tokens } from "../../design/values.tsx";
@@ -73,8 +73,7 @@ function SessionStatus({ session, totals }: Pick<SessionToolbarProps, "session" 
   const { numErrors } = totals;
   if (session.error !== undefined) return <Status tone="bad">failed</Status>;
   if (numErrors > 0) {
-    const text = `${formatExactCount(numErrors)} ${numErrors === 1 ? "error" : "errors"}`;
-    return <Status tone="bad">{text}</Status>;
+    return <Status tone="bad">{formatCounted(numErrors, "error")}</Status>;
   }
   return <Status tone="good">no errors</Status>;
 }

@@ -11,7 +11,7 @@ import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
-import { formatCost, formatExactCount, formatTime } from "../../design/format.ts";
+import { formatCost, formatCounted, formatExactCount, formatTime } from "../../design/format.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Checkbox, Switch } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
@@ -129,7 +129,7 @@ function BudgetLine({ projectId, budget, onEdit, onRemove }: BudgetLineProps) {
         detail={`${Math.round((spent / amount) * 100)} %`}
       />
       <p className="settings-note">
-        {formatExactCount(calls)} calls
+        {formatCounted(calls, "call")}
         {unpricedCalls === 0 ? "" : `, ${formatExactCount(unpricedCalls)} without a known price`}
         {renewMs === undefined ? "" : `; renews ${formatTime(renewMs)}`}
       </p>

@@ -5,7 +5,7 @@ import { RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { formatTime } from "../../design/format.ts";
+import { formatCounted, formatTime } from "../../design/format.ts";
 import { TextField } from "../../design/fields.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
@@ -46,7 +46,7 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
       <p>
         {days === undefined
           ? "This project keeps its sessions for ever."
-          : `This project keeps its sessions for ${days} ${days === 1 ? "day" : "days"}.`}
+          : `This project keeps its sessions for ${formatCounted(days, "day")}.`}
       </p>
       <TextField
         label="Days"
