@@ -52,6 +52,32 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep a changed datapoint while its drawer is closed, until it is saved", async () => {
+    const { page, faults } = await app.open(path(`/${datasetId}`));
+    const row = page.getByRole("row").filter({ hasText: "4711" });
+    const metadata = page.getByRole("textbox", { name: "Metadata" });
+    const discard = page.getByRole("button", { name: "Discard changes" });
+    await row.click();
+    await metadata.fill('{"kept": 1}');
+    await page.keyboard.press("Escape");
+    await metadata.waitFor({ state: "detached" });
+
+    await row.click();
+
+    await metadata.getByText('{"kept": 1}').waitFor();
+    await discard.click();
+    await metadata.getByText('{"kept": 1}').waitFor({ state: "detached" });
+    await metadata.fill('{"kept": 2}');
+    await page.getByRole("button", { name: "Save datapoint" }).click();
+    await page.getByText("The datapoint was saved.").waitFor();
+    await discard.waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    await row.click();
+    await metadata.getByText('"kept": 2').waitFor();
+    expect(await discard.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("are made and filled from a file, and a refused row is named", async () => {
     const { page, faults, picture } = await app.open(path());
     await page.getByRole("button", { name: "Create dataset" }).first().click();

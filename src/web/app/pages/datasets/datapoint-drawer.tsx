@@ -54,11 +54,14 @@ type DatapointEditorProps = DatapointDrawerProps & { readonly datapoint: Datapoi
 
 function DatapointEditor(props: DatapointEditorProps) {
   const { datapoint, datasetId, isReadOnly, onClose } = props;
-  const form = useDatapointForm(datapoint);
+  const form = useDatapointForm(datapoint, isReadOnly ? undefined : `datapoint ${datapoint.id}`);
   const [isRemoving, setRemoving] = useState(false);
   const update = useRpcMutation(DatapointService.method.updateDatapoint, {
     changes,
-    onDone: () => showToast({ text: "The datapoint was saved.", tone: "good" }),
+    onDone: () => {
+      form.keep();
+      showToast({ text: "The datapoint was saved.", tone: "good" });
+    },
   });
   const remove = useRpcMutation(DatasetService.method.removeDatapoint, {
     changes: changes.filter((method) => method.name !== "GetDatapoint"),
@@ -90,6 +93,7 @@ function DatapointEditor(props: DatapointEditorProps) {
           <Button variant="danger" onClick={() => setRemoving(true)}>
             Remove datapoint
           </Button>
+          {form.isChanged ? <Button onClick={form.revert}>Discard changes</Button> : null}
           <Button
             variant="primary"
             disabled={form.content === undefined}

@@ -3,6 +3,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useState } from "react";
 import { CodeEditor } from "../../design/code-editor.tsx";
+import { useDraft } from "../../shell/drafts.ts";
 import { formatJson, parseObject, parseObjects } from "./json-text.ts";
 
 export type DatapointContent = {
@@ -12,14 +13,19 @@ export type DatapointContent = {
   readonly history: JsonObject[];
 };
 
-/** Holds the texts of the four editors; `content` is undefined while one has a fault. */
-export function useDatapointForm(initial: Partial<DatapointContent>) {
-  const [texts, setTexts] = useState({
+/**
+ * Holds the texts of the four editors; `content` is undefined while one has a fault. With a key the
+ * texts outlive the form until they are saved, see `useDraft`.
+ */
+export function useDatapointForm(initial: Partial<DatapointContent>, key?: string) {
+  const [saved, setSaved] = useState(() => ({
     inputs: formatJson(initial.inputs ?? {}),
     groundTruth: formatJson(initial.groundTruth),
     metadata: formatJson(initial.metadata),
     history: initial.history?.length ? formatJson(initial.history) : "",
-  });
+  }));
+  const { draft: texts, setDraft: setTexts, forget } = useDraft(key, saved);
+  const isChanged = JSON.stringify(texts) !== JSON.stringify(saved);
   const inputs = parseObject(texts.inputs, {});
   const groundTruth = parseObject(texts.groundTruth, undefined);
   const metadata = parseObject(texts.metadata, undefined);
@@ -34,7 +40,15 @@ export function useDatapointForm(initial: Partial<DatapointContent>) {
         history: history.value ?? [],
       }
     : undefined;
-  return { texts, setTexts, parsed, content };
+  return {
+    ...{ texts, setTexts, parsed, content, isChanged },
+    revert: () => setTexts(saved),
+    /** Called when the texts were stored. */
+    keep: () => {
+      forget();
+      setSaved(texts);
+    },
+  };
 }
 
 const parts = [
@@ -66,7 +80,7 @@ export function DatapointForm({ form, isReadOnly = false, onSubmit }: DatapointF
             isReadOnly={isReadOnly}
             faults={parsed[key].faults}
             onSubmit={onSubmit}
-            onChange={(text) => setTexts((before) => ({ ...before, [key]: text }))}
+            onChange={(text) => setTexts({ ...texts, [key]: text })}
           />
         </section>
       ))}

@@ -31,7 +31,7 @@ export function NewDatapointDialog({ datasetId, onClose }: NewDatapointDialogPro
   return (
     <Dialog
       isOpen
-      isSticky={form.texts.inputs.trim() !== "{}"}
+      isSticky={form.isChanged}
       onClose={onClose}
       title="Add datapoint"
       width="wide"

@@ -101,6 +101,7 @@ type ScoreFieldProps = {
 };
 
 function ScoreField({ metric, value, isActive, onActivate, onChange }: ScoreFieldProps) {
+  const [typed, setTyped] = useState("");
   const choices = choicesOf(metric);
   return (
     <fieldset className="score-field" data-active={isActive} onFocus={onActivate}>
@@ -110,7 +111,13 @@ function ScoreField({ metric, value, isActive, onActivate, onChange }: ScoreFiel
         <Input
           aria-label={metric.name}
           inputMode={metric.returnType === "float" ? "decimal" : "text"}
-          onChange={({ target }) => onChange(parseScore(metric, target.value))}
+          placeholder={metric.returnType === "float" ? "A number" : "A text"}
+          isInvalid={typed.trim() !== "" && value === undefined}
+          value={typed}
+          onChange={({ target }) => {
+            setTyped(target.value);
+            onChange(parseScore(metric, target.value));
+          }}
         />
       ) : (
         <div className="score-choices">
