@@ -2,6 +2,7 @@
 
 import UPlot from "uplot";
 import type { PlotProps } from "./plot.tsx";
+import { isolatedIndexes } from "./plot-values.ts";
 
 type PlotSetup = {
   readonly element: HTMLElement;
@@ -10,20 +11,6 @@ type PlotSetup = {
   /** Called with the index under the pointer. */
   readonly onMove: (index: number | undefined) => void;
 };
-
-type Values = readonly (number | null)[];
-
-/** Adds each series to those before it, so that bars stand on one another. */
-export function stacked(series: readonly Values[]): (number | null)[][] {
-  const sums: number[] = [];
-  return series.map((values) =>
-    values.map((value, index) => {
-      const sum = (sums[index] ?? 0) + (value ?? 0);
-      sums[index] = sum;
-      return sum;
-    }),
-  );
-}
 
 /** Width that a drag must have to be a brush and no click. */
 const brushPxMin = 4;
@@ -101,7 +88,13 @@ function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string
     const name = color ?? (index % 6) + 1;
     const stroke = colorOf(name === "bad" ? "--bad" : `--series-${name}`);
     return kind === "line"
-      ? { label, stroke, width: 1.75, points: { show: false } }
+      ? {
+          ...{ label, stroke, width: 1.75 },
+          points: {
+            ...{ show: false, size: 5, width: 0, fill: stroke },
+            filter: (plot, at) => isolatedIndexes(plot.data[at] ?? []),
+          },
+        }
       : {
           label,
           stroke,

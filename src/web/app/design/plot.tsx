@@ -7,7 +7,8 @@ import { useIsDark } from "../shell/theme.ts";
 import type { ChartProps } from "./chart.tsx";
 import { formatTime } from "./format.ts";
 import "./plot.css";
-import { createPlotOptions, stacked } from "./plot-options.ts";
+import { createPlotOptions } from "./plot-options.ts";
+import { stacked } from "./plot-values.ts";
 
 export type PlotProps = ChartProps & {
   readonly kind: "line" | "bar";

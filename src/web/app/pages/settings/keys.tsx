@@ -140,7 +140,7 @@ function KeyRow({ apiKey, onRevoke }: KeyRowProps) {
       <td>
         <Time value={toMs(apiKey.lastUsedAt)} />
       </td>
-      <td>{dayOf(apiKey)}</td>
+      <td className="numeric">{dayOf(apiKey)}</td>
       <td>
         {status === "revoked" ? null : (
           <Button size="small" variant="ghost" aria-label={`Revoke ${name}`} onClick={onRevoke}>

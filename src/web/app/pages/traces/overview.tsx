@@ -122,7 +122,7 @@ function Errors({ count, of }: { readonly count: number; readonly of: number }) 
   return (
     <span data-tone={count > 0 ? "bad" : undefined} className="overview-errors-total">
       <Count value={count} />
-      {count === 0 ? null : <small> {share < 1 ? share.toFixed(1) : Math.round(share)} %</small>}
+      {count === 0 ? null : <small> ({share < 1 ? share.toFixed(1) : Math.round(share)} %)</small>}
     </span>
   );
 }
