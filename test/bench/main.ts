@@ -13,6 +13,7 @@ import { benchIngest } from "./ingest.ts";
 import { loadNames } from "./loads.ts";
 import { benchRead } from "./read.ts";
 import { benchRuns } from "./runs.ts";
+import { benchServers } from "./servers.ts";
 import { benchSmall } from "./small.ts";
 import { benchWeb } from "./web.ts";
 
@@ -21,6 +22,7 @@ const usage = `usage: npm run bench -- ingest [--rounds N] [--events N] [--only 
        npm run bench -- read [--runs N] [--events N] [--node FLAG]…
        npm run bench -- charts [--runs N] [--events N] [--node FLAG]…
        npm run bench -- capacity [--rounds N] [--events N]
+       npm run bench -- servers [--rounds N] [--events N]
        npm run bench -- runs [--runs N] [--events DATAPOINTS] [--node FLAG]…
        npm run bench -- access [--rounds N] [--runs N]
        npm run bench -- gateway [--rounds N] [--requests N] [--seconds N] [--only PART]
@@ -79,6 +81,12 @@ switch (positionals[0]) {
     break;
   case "capacity":
     await benchCapacity({
+      rounds: Number(values.rounds),
+      events: Number(values.events ?? 40_000),
+    });
+    break;
+  case "servers":
+    await benchServers({
       rounds: Number(values.rounds),
       events: Number(values.events ?? 40_000),
     });
