@@ -1,7 +1,8 @@
 // SplitPane: two panes beside one another with an edge to move; one above the other in narrow
 // windows. This browser keeps where the edge stands.
 
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from "react";
+import { type CSSProperties, type KeyboardEvent, type PointerEvent } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import "./split-pane.css";
 
 export type SplitPaneProps = {
@@ -11,6 +12,8 @@ export type SplitPaneProps = {
   readonly initial?: number;
   /** Read out as the name of the edge. */
   readonly label: string;
+  /** Whether the second pane has most of the height where the panes stand above one another. */
+  readonly hasLargeSecond?: boolean;
   readonly first: ReactNode;
   readonly second: ReactNode;
 };
@@ -18,7 +21,8 @@ export type SplitPaneProps = {
 const [shareMin, shareMax] = [0.15, 0.85];
 const step = 0.02;
 
-export function SplitPane({ storageKey, initial = 0.5, label, first, second }: SplitPaneProps) {
+export function SplitPane(props: SplitPaneProps) {
+  const { storageKey, initial = 0.5, label, hasLargeSecond = false, first, second } = props;
   const frame = useRef<HTMLDivElement>(null);
   const [share, setShare] = useState(() => readShare(storageKey) ?? initial);
   const set = (next: number): void => {
@@ -26,6 +30,11 @@ export function SplitPane({ storageKey, initial = 0.5, label, first, second }: S
     setShare(bounded);
     localStorage.setItem(`waggle.split.${storageKey}`, String(bounded));
   };
+  useEffect(() => {
+    // The row that was chosen stays in view as its pane becomes lower.
+    const chosen = frame.current?.firstElementChild?.querySelector('[aria-selected="true"]');
+    if (hasLargeSecond) chosen?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [hasLargeSecond]);
   const onPointerMove = (event: PointerEvent): void => {
     if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
     const box = frame.current?.getBoundingClientRect();
@@ -39,8 +48,8 @@ export function SplitPane({ storageKey, initial = 0.5, label, first, second }: S
     set(share + move);
   };
   return (
-    <div ref={frame} className="split-pane">
-      <div style={{ flexBasis: `${share * 100}%` }}>{first}</div>
+    <div ref={frame} className="split-pane" data-large-second={hasLargeSecond}>
+      <div style={{ "--share": `${share * 100}%` } as CSSProperties}>{first}</div>
       <div
         className="split-pane-edge"
         role="separator"
@@ -55,7 +64,7 @@ export function SplitPane({ storageKey, initial = 0.5, label, first, second }: S
         onDoubleClick={() => set(initial)}
         onKeyDown={onKeyDown}
       />
-      <div style={{ flexBasis: `${(1 - share) * 100}%` }}>{second}</div>
+      <div style={{ "--share": `${(1 - share) * 100}%` } as CSSProperties}>{second}</div>
     </div>
   );
 }

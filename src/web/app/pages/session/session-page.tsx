@@ -133,6 +133,7 @@ function SessionPanes({ tree, hits, setSearch }: SessionPanesProps) {
       storageKey="session"
       label="Width of the events"
       initial={0.56}
+      hasLargeSecond={event !== undefined}
       first={
         tree.nodes.length === 1 && view !== "chat" ? (
           <EmptyState icon={<Waypoints />} title="No events">

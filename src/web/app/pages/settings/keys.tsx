@@ -76,15 +76,15 @@ function KeyList({ kind, scope }: KeyListProps) {
   }
   return (
     <>
-      <table className="settings-table" aria-label={`${kind.title} keys`}>
+      <table className="settings-table settings-keys" aria-label={`${kind.title} keys`}>
         <thead>
           <tr>
             <th>Name</th>
-            <th>Value</th>
             <th>Status</th>
+            <th>Ends</th>
+            <th>Value</th>
             <th>Created</th>
             <th>Last used</th>
-            <th>Ends</th>
             <th>
               <span className="visually-hidden">Acts</span>
             </th>
@@ -128,10 +128,11 @@ function KeyRow({ apiKey, onRevoke }: KeyRowProps) {
         )}
       </td>
       <td>
-        <code>{maskedPrefix}</code>
-      </td>
-      <td>
         <KeyStatus apiKey={apiKey} />
+      </td>
+      <td className="numeric">{dayOf(apiKey)}</td>
+      <td>
+        <code>{maskedPrefix}</code>
       </td>
       <td title={`by ${createdBy}`}>
         <Time value={toMs(apiKey.createdAt)} />
@@ -140,7 +141,6 @@ function KeyRow({ apiKey, onRevoke }: KeyRowProps) {
       <td>
         <Time value={toMs(apiKey.lastUsedAt)} />
       </td>
-      <td className="numeric">{dayOf(apiKey)}</td>
       <td>
         {status === "revoked" ? null : (
           <Button size="small" variant="ghost" aria-label={`Revoke ${name}`} onClick={onRevoke}>

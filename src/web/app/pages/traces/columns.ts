@@ -20,10 +20,3 @@ export function pickColumns<Item extends RowData>(
   const shown = columns.length > 0 ? columns : defaults.flatMap((id) => byId.get(id) ?? []);
   return { columns: shown, ids: shown.map(({ id }) => id) };
 }
-
-/** Returns the columns of the page: in a narrow window question and answer stand first. */
-export function orderDefaults(ids: readonly string[]): readonly string[] {
-  if (!globalThis.matchMedia("(max-width: 720px)").matches) return ids;
-  const first = ["question", "answer"];
-  return [...first, ...ids.filter((id) => !first.includes(id))];
-}

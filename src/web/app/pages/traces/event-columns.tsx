@@ -4,13 +4,12 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Status, type Tone } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
-import { orderDefaults } from "./columns.ts";
 import type { EventRow } from "./rows.ts";
 import { SummaryLine } from "./summary-line.tsx";
 
-export const eventDefaults = orderDefaults([
+export const eventDefaults: readonly string[] = [
   ...["name", "type", "status", "question", "answer", "started", "duration", "tokens", "cost"],
-]);
+];
 
 const tones: Readonly<Record<string, Tone>> = { model: "accent", tool: "info", chain: "neutral" };
 

@@ -3,13 +3,12 @@
 import { Badge, Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
-import { orderDefaults } from "./columns.ts";
 import { SummaryLine } from "./summary-line.tsx";
 import type { SessionRow } from "./rows.ts";
 
-export const sessionDefaults = orderDefaults([
+export const sessionDefaults: readonly string[] = [
   ...["name", "status", "question", "answer", "started", "duration", "events", "tokens", "cost"],
-]);
+];
 
 export const sessionColumns: readonly Column<SessionRow>[] = [
   {

@@ -8,6 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { formatCount } from "../../design/format.ts";
+import { useNarrowColumns } from "./narrow-columns.tsx";
 import type { List } from "./use-list.ts";
 
 export type TracesListProps<Row extends RowData> = {
@@ -27,6 +28,7 @@ export type TracesListProps<Row extends RowData> = {
 
 export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
   const { label, list, rows, idOf, hasError, isNarrowed, onWiden } = props;
+  const columns = useNarrowColumns(props.columns);
   const area = useRef<HTMLDivElement>(null);
   if (list.error && rows.length === 0) {
     return <ErrorState error={list.error} onRetry={list.retry} />;
@@ -52,7 +54,7 @@ export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
         label={label}
         isMain
         widthsKey={`traces-${label.toLowerCase()}`}
-        columns={props.columns}
+        columns={columns}
         rows={rows}
         idOf={idOf}
         onOpen={props.onOpen}

@@ -1,0 +1,82 @@
+// Pages in a window as narrow as a phone's: the first things to read and to do are in view.
+
+import type { Locator } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { agentTrace } from "./support/agent-trace.ts";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
+
+async function prepare(app: TestApp): Promise<void> {
+  const events = agentTrace({ sessionId: "refund", startMs: Date.now() - 180_000 });
+  await app.call("POST", "/events/batch", { events });
+}
+
+const app = givenApp({ prepare });
+
+const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`;
+const narrow = { size: "narrow" } as const;
+
+/** Returns the left and right edge of an element, in pixels of the window, 390 wide. */
+async function edgesOf(element: Locator): Promise<readonly [number, number]> {
+  const box = await element.boundingBox();
+  return box ? [box.x, box.x + box.width] : [Number.NaN, Number.NaN];
+}
+
+describe("a narrow window", () => {
+  test("shows name, status, age and question of a trace, and the errors with their heading", async () => {
+    const { page, faults, picture } = await app.open(path("traces"), narrow);
+    const row = page.getByRole("row").filter({ hasText: "refund-agent" });
+    await row.getByText("2m ago").or(row.getByText("3m ago")).waitFor();
+
+    const cells = row.getByRole("gridcell");
+    await picture("narrow-traces");
+
+    expect(await cells.nth(1).innerText()).toMatch(/errors?[\s\S]*refund-agent[\s\S]*m ago/);
+    const [left] = await edgesOf(row.getByText("My order 4711 came broken."));
+    expect(left).toBeLessThan(240);
+    await page.getByRole("heading", { name: "What went wrong" }).waitFor();
+    const errors = page.getByRole("button", { name: /PaymentError/ });
+    expect(await errors.count()).toBe(2);
+    for (const error of await errors.all()) {
+      expect((await edgesOf(error))[1]).toBeLessThanOrEqual(390);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test("gives a chosen event most of the height, and keeps its row in view", async () => {
+    const { page, faults, picture } = await app.open(path("traces/refund"), narrow);
+    const details = page.getByRole("region", { name: "Chosen event" });
+    const row = page.getByRole("treeitem").filter({ hasText: "answer" }).last();
+    await row.waitFor();
+
+    await row.click();
+
+    await details.getByRole("heading", { name: "answer" }).waitFor();
+    await picture("narrow-session");
+    const boxOf = (element: Locator) => element.boundingBox();
+    const [chosen, tree, shown] = await Promise.all([
+      boxOf(row),
+      boxOf(page.getByRole("tree")),
+      boxOf(details),
+    ]);
+    expect(shown?.height).toBeGreaterThan(400);
+    expect((chosen?.y ?? 0) + (chosen?.height ?? 0)).toBeLessThanOrEqual(
+      (tree?.y ?? 0) + (tree?.height ?? 0) + 1,
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test("has the end of a key and Revoke in view", async () => {
+    const { page, faults, picture } = await app.open(path("settings?tab=keys"), narrow);
+    const revoke = page.getByRole("button", { name: /^Revoke / }).first();
+    await revoke.waitFor();
+
+    await picture("narrow-keys");
+
+    expect((await edgesOf(revoke))[1]).toBeLessThanOrEqual(390);
+    const [revokeLeft] = await edgesOf(revoke);
+    const end = page.getByRole("row").nth(1).getByRole("cell").nth(2);
+    expect((await edgesOf(end))[0]).toBeLessThan(revokeLeft);
+    expect(faults).toEqual([]);
+  });
+});
