@@ -192,6 +192,34 @@ describe("a session", () => {
     expect(faults).toEqual([]);
   });
 
+  test("reads a call to Gemini as messages, and any other call by its line", async () => {
+    const call = { session_id: "shapes", event_type: "model", source: "production" };
+    const events = [
+      {
+        ...{ ...call, event_id: "shapes-gemini", event_name: "gemini" },
+        inputs: { contents: [{ role: "user", parts: [{ text: "Where is the hive?" }] }] },
+        outputs: { candidates: [{ content: { role: "model", parts: [{ text: "Up there." }] } }] },
+      },
+      {
+        ...{ ...call, event_id: "shapes-other", event_name: "other" },
+        inputs: { query: "Which bees dance?" },
+        outputs: { rows: ["workers"] },
+      },
+    ];
+    await app.call("POST", "/events/batch", { events });
+    const { page, faults } = await app.open(pathOf("shapes", "?view=chat&event=shapes-gemini"));
+    const talk = page.getByRole("group", { name: "Conversation" });
+    const gemini = talk.getByRole("region", { name: "Call gemini" });
+    await gemini.getByText("Where is the hive?").waitFor();
+    await gemini.getByText("Up there.").waitFor();
+    const other = talk.getByRole("region", { name: "Call other" });
+    await other.getByText("Which bees dance?").waitFor();
+    await other.getByText("rows: [workers]").waitFor();
+    await chosen(page).getByRole("tab", { name: "Messages" }).waitFor();
+    await chosen(page).getByText("Up there.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("shows images and sounds as such, once they are seen", async () => {
     const { page, faults } = await app.open(pathOf("middle", "?event=middle-describe"));
     const image = chosen(page).getByRole("img", { name: "Sent in the message" });

@@ -2,7 +2,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toTurns } from "../../../src/web/app/pages/session/conversation.ts";
+import { toCallMessages, toTurns } from "../../../src/web/app/pages/session/conversation.ts";
 import { mediaIn, messagesOf } from "../../../src/web/app/pages/session/event-messages.ts";
 
 type Sent = { readonly role: string; readonly content?: unknown } & Record<string, unknown>;
@@ -126,6 +126,72 @@ describe("messagesOf", () => {
     expect(got).toEqual([{ role: "assistant", parts: [{ kind: "text", text: "hi" }] }]);
   });
 
+  const texts = (messages: ReturnType<typeof messagesOf>["inputs"]) =>
+    messages.map(({ role, parts }) => [
+      role,
+      ...parts.map((part) => (part.kind === "text" ? part.text : part.kind)),
+    ]);
+
+  test.each([
+    {
+      name: "contents and candidates of Gemini",
+      inputs: {
+        systemInstruction: { parts: [{ text: "Be kind." }] },
+        contents: [
+          { role: "user", parts: [{ text: "Why?" }] },
+          { role: "model", parts: [{ functionCall: { name: "find", args: { city: "Bern" } } }] },
+          { parts: [{ functionResponse: { name: "find", response: { found: 1 } } }] },
+        ],
+      },
+      outputs: { candidates: [{ content: { role: "model", parts: [{ text: "So." }] } }] },
+      want: [
+        ["system", "Be kind."],
+        ["user", "Why?"],
+        ["assistant", "tool-call"],
+        ["user", "tool-result"],
+        ["assistant", "So."],
+      ],
+    },
+    {
+      name: "contents of Gemini as one text",
+      inputs: { contents: "Why?" },
+      outputs: { candidates: [{ finishReason: "SAFETY" }] },
+      want: [["user", "Why?"]],
+    },
+    {
+      name: "the system prompt of Anthropic",
+      inputs: { system: [{ type: "text", text: "Be kind." }], messages: [user("Why?")] },
+      outputs: { role: "assistant", content: [{ type: "text", text: "So." }] },
+      want: [
+        ["system", "Be kind."],
+        ["user", "Why?"],
+        ["assistant", "So."],
+      ],
+    },
+    ...[
+      { inputs: { prompt: "Why?" }, outputs: { completion: "So." } },
+      { inputs: { input: "Why?" }, outputs: { output: "So." } },
+      { inputs: { question: "Why?" }, outputs: { answer: "So." } },
+      { inputs: { prompt: "Why?" }, outputs: { choices: [{ text: "So." }] } },
+    ].map(({ inputs, outputs }) => ({
+      ...{ name: JSON.stringify({ inputs, outputs }), inputs, outputs },
+      want: [
+        ["user", "Why?"],
+        ["assistant", "So."],
+      ],
+    })),
+  ])("reads a model event with $name", ({ inputs, outputs, want }) => {
+    const got = messagesOf({ eventType: "model", inputs, outputs });
+
+    expect(texts([...got.inputs, ...got.outputs])).toEqual(want);
+  });
+
+  test("reads no chat in the texts of a tool", () => {
+    const texts = { inputs: { input: "Bern" }, outputs: { output: "rain" } };
+
+    expect(messagesOf({ eventType: "tool", ...texts })).toEqual({ inputs: [], outputs: [] });
+  });
+
   test("leaves other payloads to the view of their data", () => {
     const got = messagesOf({ inputs: { query: "hello" }, outputs: { rows: [1, 2] } });
 
@@ -142,6 +208,23 @@ describe("messagesOf", () => {
     });
 
     expect(inputs[0]?.parts.map(({ kind }) => kind)).toEqual(["media", "json", "json"]);
+  });
+});
+
+describe("toCallMessages", () => {
+  test("shows a payload of no known convention by its line in the list of traces", () => {
+    const got = toCallMessages({ inputs: { query: "Why?" }, outputs: { rows: [1, 2] } });
+
+    expect(got).toEqual({
+      inputs: [{ role: "user", parts: [{ kind: "text", text: "Why?" }] }],
+      outputs: [{ role: "assistant", parts: [{ kind: "text", text: "rows: [1, 2]" }] }],
+    });
+  });
+
+  test("adds nothing to a call that has no answer", () => {
+    const got = toCallMessages({ inputs: { messages: [user("Why?")] }, outputs: {} });
+
+    expect(got.outputs).toEqual([]);
   });
 });
 

@@ -66,6 +66,8 @@ function toPart(part: unknown): readonly MessagePart[] {
   if (typeof words === "string") return [{ kind: "text", text: words }];
   const media = toMedia(part);
   if (media) return [media];
+  const google = toGooglePart(part);
+  if (google) return [google];
   switch (type) {
     case "tool_use":
     case "tool_call":
@@ -78,6 +80,15 @@ function toPart(part: unknown): readonly MessagePart[] {
     default:
       return [{ kind: "json", value: part }];
   }
+}
+
+/** Gemini names the kind of a part by its only member. */
+function toGooglePart(part: Fields): MessagePart | undefined {
+  const call = part["functionCall"] ?? part["function_call"];
+  if (isFields(call)) return toToolCall(call);
+  const result = part["functionResponse"] ?? part["function_response"];
+  if (!isFields(result)) return undefined;
+  return { kind: "tool-result", id: idOf(result), output: outputOf(result) };
 }
 
 function outputOf({ content, result, response, output }: Fields): unknown {
@@ -120,13 +131,15 @@ function toMedia(part: Fields): MessagePart | undefined {
 }
 
 function urlOf(part: Fields): string | undefined {
-  const { image_url: image, input_audio: audio, inline_data: inline, source, url, data } = part;
+  const { image_url: image, input_audio: audio, source, url, data } = part;
+  const inline = part["inlineData"] ?? part["inline_data"];
   if (typeof image === "string") return image;
   if (isFields(image) && typeof image["url"] === "string") return image["url"];
   if (isFields(audio)) return dataUrl(`audio/${String(audio["format"])}`, audio["data"]);
   for (const holder of [inline, source]) {
     if (!isFields(holder)) continue;
-    return dataUrl(String(holder["media_type"] ?? holder["mime_type"]), holder["data"]);
+    const type = holder["media_type"] ?? holder["mime_type"] ?? holder["mimeType"];
+    return dataUrl(String(type), holder["data"]);
   }
   if (typeof url === "string") return url;
   return dataUrl(String(part["mediaType"] ?? part["mime_type"]), data);

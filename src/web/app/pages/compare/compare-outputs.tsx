@@ -38,7 +38,8 @@ function Verdict({ a, b }: { readonly a: SessionEvent; readonly b: SessionEvent 
 
 function Side({ letter, event }: { readonly letter: string; readonly event: SessionEvent }) {
   const { data, error, refetch } = usePayload(event.id);
-  const messages = data ? messagesOf({ outputs: data.outputs }).outputs : [];
+  const { type: eventType } = event;
+  const messages = data ? messagesOf({ eventType, outputs: data.outputs }).outputs : [];
   const isEmpty = Object.keys(data?.outputs ?? {}).length === 0;
   return (
     <section>

@@ -12,8 +12,8 @@ import { callRpc } from "../../api/transport.ts";
 import { MessageView } from "../../design/message-view.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Cost, Duration, Tokens } from "../../design/values.tsx";
-import { toTurns, type Turn } from "./conversation.ts";
-import { type EventMessages, messagesOf } from "./event-messages.ts";
+import { toCallMessages, toTurns, type Turn } from "./conversation.ts";
+import type { EventMessages } from "./event-messages.ts";
 import type { SessionTree } from "./session-tree.ts";
 import { TypeIcon } from "./type-icon.tsx";
 import "./conversation.css";
@@ -83,7 +83,7 @@ function useTurns(tree: SessionTree, models: readonly number[]) {
       const eventIds = ids.slice(pageParam, pageParam + callsAtOnce);
       const input = { eventIds, projections: ["inputs", "outputs"] };
       const { events } = await callRpc(method, input, { projectId, signal });
-      return events.map((event) => ({ id: event.eventId ?? "", messages: messagesOf(event) }));
+      return events.map((event) => ({ id: event.eventId ?? "", messages: toCallMessages(event) }));
     },
     initialPageParam: 0,
     getNextPageParam: (_page, _pages, from) =>
@@ -128,7 +128,11 @@ function TurnView({ tree, turn, isSelected, onSelect }: TurnViewProps) {
       {repeatedCount > 0 ? <p className="turn-repeated">Sent again: {repeated}</p> : null}
       {event.error === undefined ? null : <p className="turn-error">{event.error}</p>}
       {messages.length === 0 ? (
-        <p className="turn-repeated">No new messages in this call.</p>
+        <p className="turn-repeated">
+          {repeatedCount > 0
+            ? "No new messages in this call."
+            : "No inputs or outputs were logged."}
+        </p>
       ) : (
         <MessageView messages={messages} />
       )}

@@ -2,7 +2,8 @@
 // stands once, although every call sends the history again. Pure functions.
 
 import type { ChatMessage, MessagePart } from "../../design/chat-message.ts";
-import type { EventMessages } from "./event-messages.ts";
+import { summarizeEvent } from "../traces/event-summary.ts";
+import { type EventMessages, type EventPayload, messagesOf } from "./event-messages.ts";
 
 export type Turn<Event> = {
   readonly event: Event;
@@ -11,6 +12,24 @@ export type Turn<Event> = {
   /** Number of messages that it sent again. */
   readonly repeatedCount: number;
 };
+
+/**
+ * Returns the messages of a model event. Inputs and outputs of no known convention are the line
+ * that the list of traces has for them, so that no call looks empty.
+ */
+export function toCallMessages({ inputs, outputs }: EventPayload): EventMessages {
+  const messages = messagesOf({ eventType: "model", inputs, outputs });
+  if (messages.inputs.length > 0 && messages.outputs.length > 0) return messages;
+  const { question, answer } = summarizeEvent({ inputs, outputs });
+  return {
+    inputs: messages.inputs.length > 0 ? messages.inputs : toLine("user", question),
+    outputs: messages.outputs.length > 0 ? messages.outputs : toLine("assistant", answer),
+  };
+}
+
+function toLine(role: string, text: string | undefined): readonly ChatMessage[] {
+  return text === undefined ? [] : [{ role, parts: [{ kind: "text", text }] }];
+}
 
 /** Returns the turns of model events, which are in order of their start. */
 export function toTurns<Event>(
