@@ -196,6 +196,31 @@ describe("the playground", () => {
     expect(faults).toEqual([]);
   });
 
+  test("opens an event of another provider, and says what it does not carry", async () => {
+    const eventId = crypto.randomUUID();
+    await app.call("POST", "/events", {
+      event: {
+        ...{ event_id: eventId, event_type: "model", event_name: "answer" },
+        config: { model: "gpt-4o-mini", provider: "openai", tools: [{ type: "web_search" }] },
+        inputs: {
+          system: "Be kind.",
+          messages: [{ role: "user", content: [{ type: "text", text: "Where is it?" }] }],
+        },
+      },
+    });
+
+    const { page, faults, findings } = await app.open(path(`?event=${eventId}`));
+
+    const notes = page.getByRole("status").filter({ hasText: "Not carried over" });
+    await notes.getByText("the tool web_search").waitFor();
+    expect(await page.getByLabel("Text of message 1").inputValue()).toBe("Be kind.");
+    expect(await page.getByLabel("Text of message 2").inputValue()).toBe("Where is it?");
+    expect(await findings()).toEqual([]);
+    await notes.getByRole("button", { name: "Dismiss" }).click();
+    await notes.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
   test("opens a model event once, with its messages and parameters", async () => {
     const eventId = crypto.randomUUID();
     await fetch(`${app.service.url}/events`, {

@@ -40,6 +40,8 @@ export type Draft = {
   readonly columns: readonly Column[];
   /** Name of the prompt that was opened, under which the draft is saved again. */
   readonly promptName?: string;
+  /** What the opened event or prompt has and the draft does not hold, as parts of a sentence. */
+  readonly leftOut?: readonly string[];
 };
 
 export const columnsMax = 4;

@@ -3,15 +3,12 @@
 
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import {
-  type Configuration,
-  ConfigurationService,
-} from "../../../../../gen/waggle/v1/configuration_pb.js";
-import { type Event, EventService } from "../../../../../gen/waggle/v1/event_pb.js";
+import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { EventService } from "../../../../../gen/waggle/v1/event_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
-import { type Draft, emptyDraft, isFields, newColumn } from "./draft.ts";
-import { toDraftMessages, toParameters } from "./draft.ts";
+import type { Draft } from "./draft.ts";
+import { eventToDraft, promptToDraft } from "./event-draft.ts";
 import type { PlaygroundSearch } from "./route.tsx";
 
 export type Opened = {
@@ -56,54 +53,4 @@ export function useOpened(
     isPending:
       (eventId !== undefined && event.isPending) || (promptId !== undefined && prompt.isPending),
   };
-}
-
-function eventToDraft({ config = {}, inputs = {} }: Event): Draft {
-  const { chat_history: history, messages, input, prompt, ...others } = inputs;
-  const found = toDraftMessages(history ?? messages ?? input ?? prompt);
-  const template = toDraftMessages(config["template"]);
-  const values = Object.entries(others).map(([name, value]) => [name, textOf(value)] as const);
-  return {
-    ...emptyDraft(),
-    ...(found.length > 0 ? { messages: found } : template.length > 0 && { messages: template }),
-    variables: Object.fromEntries(values),
-    tools: toolsText(config["tools"] ?? config["functions"]),
-    columns: [{ ...newColumn(modelOf(config)), parameters: toParameters(parametersOf(config)) }],
-  };
-}
-
-/** Other clients record the parameters beside the model. */
-function parametersOf(config: Readonly<Record<string, unknown>>): unknown {
-  return isFields(config["hyperparameters"]) ? config["hyperparameters"] : config;
-}
-
-function modelOf({ model, provider }: Readonly<Record<string, unknown>>): string {
-  if (typeof model !== "string") return "";
-  const isWhole = typeof provider !== "string" || model.startsWith(`${provider}/`);
-  return isWhole ? model : `${provider}/${model}`;
-}
-
-function promptToDraft({ name, parameters = {}, provider }: Configuration): Draft {
-  const { model, hyperparameters, template, selectedFunctions } = parameters;
-  const messages = toDraftMessages(template);
-  return {
-    ...emptyDraft(),
-    promptName: name,
-    ...(messages.length > 0 && { messages }),
-    tools: toolsText(selectedFunctions),
-    columns: [
-      {
-        ...newColumn(modelOf({ model, provider })),
-        parameters: toParameters(hyperparameters),
-      },
-    ],
-  };
-}
-
-function toolsText(tools: unknown): string {
-  return Array.isArray(tools) && tools.length > 0 ? JSON.stringify(tools, null, 2) : "";
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -95,6 +95,7 @@ function Playground({ projectId }: { readonly projectId: string }) {
       <div className="playground" data-columns={draft.columns.length}>
         <div className="playground-input">
           {error ? <ErrorState error={error} isInline /> : null}
+          <LeftOut draft={draft} onChange={change} />
           <MessagesEditor draft={draft} onChange={change} />
           <VariablesEditor draft={draft} onChange={change} />
           <ToolsEditor draft={draft} onChange={change} />
@@ -146,6 +147,24 @@ function Columns({ draft, onChange, runs }: PartProps & { readonly runs: Runs })
           />
         ))}
       </div>
+    </div>
+  );
+}
+
+/** Says what a run will lack that the opened event or prompt had. */
+function LeftOut({ draft: { leftOut = [] }, onChange }: PartProps) {
+  if (leftOut.length === 0) return null;
+  return (
+    <div className="playground-left-out" role="status">
+      <p>Not carried over, so a run may answer differently:</p>
+      <ul>
+        {leftOut.map((one, index) => (
+          <li key={index}>{one}</li>
+        ))}
+      </ul>
+      <Button size="small" onClick={() => onChange({ leftOut: [] })}>
+        Dismiss
+      </Button>
     </div>
   );
 }

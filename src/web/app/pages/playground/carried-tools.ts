@@ -1,0 +1,121 @@
+// Tools and parameters of a recorded event as the API takes them: functions of OpenAI, Anthropic and
+// Gemini, and the names that each has for the same parameter. Pure functions.
+
+import { type Column, isFields, parameterNames, toParameters } from "./draft.ts";
+import type { Fields } from "../session/event-messages.ts";
+
+export type CarriedTools = {
+  /** JSON of the functions; empty for none. */
+  readonly text: string;
+  /** Tools that the API does not take, as parts of a sentence. */
+  readonly notes: readonly string[];
+};
+
+/** Returns the functions among recorded tools. Built-in tools of a provider are left out. */
+export function carryTools(tools: unknown): CarriedTools {
+  const list: readonly unknown[] = Array.isArray(tools) ? tools : [];
+  const functions: unknown[] = [];
+  const notes: string[] = [];
+  for (const tool of list.flatMap(declarationsOf)) {
+    const found = toFunction(tool);
+    if (found) functions.push(found);
+    else notes.push(`the tool ${nameOf(tool)}`);
+  }
+  return { text: functions.length > 0 ? JSON.stringify(functions, null, 2) : "", notes };
+}
+
+/** Gemini groups its functions. */
+function declarationsOf(tool: unknown): readonly unknown[] {
+  if (!isFields(tool)) return [tool];
+  const found = tool["functionDeclarations"] ?? tool["function_declarations"];
+  if (!Array.isArray(found)) return [tool];
+  const { functionDeclarations: _, function_declarations: __, ...others } = tool;
+  return [
+    ...found.map((one: unknown) =>
+      isFields(one)
+        ? { ...one, parameters: one["parametersJsonSchema"] ?? toSchema(one["parameters"]) }
+        : one,
+    ),
+    ...Object.entries(others).map(([name, value]) => ({ [name]: value })),
+  ];
+}
+
+/** Gemini writes the types of a schema in capitals. */
+function toSchema(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toSchema);
+  if (!isFields(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [
+    name,
+    name === "type" && typeof inner === "string" ? inner.toLowerCase() : toSchema(inner),
+  ]);
+  return Object.fromEntries(entries) as unknown;
+}
+
+function toFunction(tool: unknown): unknown {
+  if (!isFields(tool)) return undefined;
+  if (isFields(tool["function"])) return tool;
+  const { type, name, description, strict, input_schema: schema, parameters = schema } = tool;
+  const isBuiltIn = typeof type === "string" && type !== "function" && type !== "custom";
+  if (typeof name !== "string" || isBuiltIn) return undefined;
+  if (type === "custom" && !isFields(schema)) return undefined;
+  // A member without a value is left out as the text is made.
+  return { name, description, parameters, strict };
+}
+
+function nameOf(tool: unknown): string {
+  if (!isFields(tool)) return String(tool);
+  const { name, type } = tool;
+  return (
+    [name, type, Object.keys(tool)[0]].find((one) => typeof one === "string") ?? "without name"
+  );
+}
+
+const otherNames: Readonly<Record<string, (typeof parameterNames)[number]>> = {
+  max_completion_tokens: "max_tokens",
+  max_output_tokens: "max_tokens",
+  maxOutputTokens: "max_tokens",
+  stop_sequences: "stop",
+  stopSequences: "stop",
+  topP: "top_p",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+};
+
+/** Settings that change an answer and that the playground has no field for. */
+const otherSettings = [
+  ...["n", "seed", "top_k", "logit_bias", "reasoning", "reasoning_effort", "thinking"],
+  ...["response_format", "responseFormat", "tool_choice", "toolConfig", "function_call"],
+];
+
+export type CarriedParameters = {
+  readonly parameters: Column["parameters"];
+  readonly notes: readonly string[];
+};
+
+/**
+ * Returns the parameters among settings. Every member of `hyperparameters` or `generationConfig` is
+ * one; beside them stand other facts too, of which those in `otherSettings` are told.
+ */
+export function carryParameters(settings: Fields): CarriedParameters {
+  const { hyperparameters, generationConfig, generation_config: generation } = settings;
+  const inner = [hyperparameters, generationConfig, generation].find(isFields) ?? {};
+  const named = Object.entries({ ...settings, ...inner }).map(([name, value]) => [
+    otherNames[name] ?? name,
+    value,
+  ]);
+  const isKnown = (name: string) =>
+    name in otherNames || (parameterNames as readonly string[]).includes(name);
+  const left = [
+    ...otherSettings.filter((name) => isSet(settings[name])),
+    ...Object.keys(inner).filter((name) => !isKnown(name) && isSet(inner[name])),
+  ];
+  return {
+    parameters: toParameters(Object.fromEntries(named)),
+    notes: [...new Set(left)].map((name) => `the setting ${name}`),
+  };
+}
+
+/** Values that are the default anyway change nothing. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "auto" && value !== 1;
+}

@@ -1,0 +1,77 @@
+// Drafts of recorded model events and of saved prompts. A draft tells what it could not carry over,
+// since a changed prompt must not run unnoticed. Pure functions.
+
+import type { Configuration } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
+import { type Fields, readInputs } from "../session/event-messages.ts";
+import { carryMessages } from "./carried-messages.ts";
+import { carryParameters, carryTools } from "./carried-tools.ts";
+import { type Draft, emptyDraft, newColumn, toDraftMessages } from "./draft.ts";
+
+/** Members of a whole request that change no answer, or that the draft holds elsewhere. */
+const quietInputs = ["model", "stream", "tools", "user", "metadata"];
+
+export function eventToDraft({
+  config = {},
+  inputs = {},
+}: Pick<Event, "config" | "inputs">): Draft {
+  const read = readInputs(inputs, true);
+  const carried = carryMessages(read.messages);
+  const template = toDraftMessages(config["template"]);
+  // A whole request that was logged as inputs has its settings beside its messages.
+  const isRequest = ["messages", "contents"].some((name) => read.names.includes(name));
+  const settings: Fields = { ...(isRequest && inputs), ...config };
+  const { parameters, notes } = carryParameters(settings);
+  const tools = carryTools(config["tools"] ?? config["functions"] ?? inputs["tools"]);
+  const others = Object.entries(inputs).filter(([name]) => !read.names.includes(name));
+  const isTold = (name: string) =>
+    quietInputs.includes(name) || (isRequest && isSetting(name, inputs[name]));
+  const left = template.length > 0 ? [] : others.filter(([name]) => !isTold(name));
+  return {
+    ...emptyDraft(),
+    ...(carried.messages.length > 0
+      ? { messages: carried.messages }
+      : template.length > 0 && { messages: template }),
+    variables: Object.fromEntries(others.map(([name, value]) => [name, textOf(value)])),
+    tools: tools.text,
+    columns: [{ ...newColumn(modelOf(settings)), parameters }],
+    leftOut: [
+      ...carried.notes,
+      ...left.map(([name]) => `the input ${name}`),
+      ...tools.notes,
+      ...notes,
+    ],
+  };
+}
+
+/** Returns whether a member of a request is a setting, which `carryParameters` carries or tells. */
+function isSetting(name: string, value: unknown): boolean {
+  if (/^generation_?config$/i.test(name)) return true;
+  const { parameters, notes } = carryParameters({ [name]: value });
+  return Object.keys(parameters).length + notes.length > 0;
+}
+
+function modelOf({ model, provider }: Fields): string {
+  if (typeof model !== "string") return "";
+  const isWhole = typeof provider !== "string" || model.startsWith(`${provider}/`);
+  return isWhole ? model : `${provider}/${model}`;
+}
+
+export function promptToDraft({ name, parameters = {}, provider }: Configuration): Draft {
+  const { model, template, selectedFunctions, ...settings } = parameters;
+  const messages = toDraftMessages(template);
+  const carried = carryParameters(settings);
+  const tools = carryTools(selectedFunctions);
+  return {
+    ...emptyDraft(),
+    promptName: name,
+    ...(messages.length > 0 && { messages }),
+    tools: tools.text,
+    columns: [{ ...newColumn(modelOf({ model, provider })), parameters: carried.parameters }],
+    leftOut: [...tools.notes, ...carried.notes],
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
