@@ -75,7 +75,10 @@ describe("the playground", () => {
       answer.locator(`dt:text-is("${label}") + dd .numeric`).getAttribute("title");
     expect(await shown("Tokens")).toContain(`${metadata["total_tokens"]} tokens`);
     expect(await shown("Cost")).toBe(`$${metadata["cost"]}`);
-    expect(await shown("Latency")).toBe(`${duration} ms`);
+    expect(await shown("Latency in the service")).toBe(`${duration} ms`);
+    const firstWord = Number.parseFloat((await shown("First word in this browser")) ?? "");
+    const whole = Number.parseFloat((await shown("Whole answer in this browser")) ?? "");
+    expect(firstWord).toBeLessThanOrEqual(whole);
     expect(faults).toEqual([]);
   });
 

@@ -48,9 +48,11 @@ function AnswerNumbers({ run }: { readonly run: Run }) {
       <KeyValue
         isRow
         items={[
-          { label: "First word", value: <Duration value={firstWordMs} /> },
-          // Where there is a record, its own number: traces and charts show the same one.
-          { label: "Latency", value: <Duration value={generation?.latency ?? totalMs} /> },
+          // By one clock, so the first word is never later than the whole answer.
+          { label: "First word in this browser", value: <Duration value={firstWordMs} /> },
+          { label: "Whole answer in this browser", value: <Duration value={totalMs} /> },
+          // The number of traces and charts. The way to the browser and back is not in it.
+          { label: "Latency in the service", value: <Duration value={generation?.latency} /> },
           {
             label: "Tokens",
             value: (

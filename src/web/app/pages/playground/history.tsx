@@ -35,7 +35,8 @@ export function History({ isOpen, onClose, past, onRestore }: HistoryProps) {
               <p>{one.run.error?.message ?? (one.run.text.slice(0, 200) || one.run.state)}</p>
               <div className="playground-history-line">
                 <span>
-                  <Duration value={one.run.totalMs} /> · <Cost value={one.run.generation?.cost} />
+                  <Duration value={one.run.totalMs} /> in this browser ·{" "}
+                  <Cost value={one.run.generation?.cost} />
                 </span>
                 {one.run.generation ? (
                   <Link to={pageAddress(projectId, `traces/${one.run.generation.sessionId}`)}>

@@ -18,8 +18,9 @@ export type Run = {
   readonly model: string;
   /** Words of the answer so far. */
   readonly text: string;
-  /** Milliseconds to the first word. */
+  /** Milliseconds until the browser had the first word. */
   readonly firstWordMs?: number;
+  /** Milliseconds until the browser had the end of the answer; never less than `firstWordMs`. */
   readonly totalMs?: number;
   readonly generation?: StreamedGeneration;
   readonly tokens?: Tokens;
@@ -107,7 +108,9 @@ async function perform({ projectId, draft, column, signal, show }: Performance):
     return run;
   };
   change({});
-  const since = () => Date.now() - startedAtMs;
+  // The clock of the day may be set back meanwhile.
+  const began = performance.now();
+  const since = () => Math.round(performance.now() - began);
   try {
     const input = toRequest(projectId, draft, column);
     const stream = streamRpc(GenerationService.method.streamChat, input, { projectId, signal });
