@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { providersOf } from "../support/chats.ts";
+import { patience } from "../support/patience.ts";
 import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
 import { givenApp } from "./support/given-app.ts";
 
@@ -79,6 +80,26 @@ describe("the playground", () => {
     const firstWord = Number.parseFloat((await shown("First word in this browser")) ?? "");
     const whole = Number.parseFloat((await shown("Whole answer in this browser")) ?? "");
     expect(firstWord).toBeLessThanOrEqual(whole);
+    expect(faults).toEqual([]);
+  });
+
+  test("names the session of a run, with its question and answer", async () => {
+    const opened = await app.open(path());
+    const { page, faults } = opened;
+    await page.getByLabel("Text of message 2").fill("Hello {{ who }}");
+    await page.getByRole("textbox", { name: "who" }).fill("hive");
+    await pickModel(opened, "Model", "openai/gpt-4o-echo");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const trace = page.getByRole("link", { name: "Open the trace" });
+    const sessionId = (await trace.getAttribute("href"))?.split("/").at(-1);
+
+    const read = () => app.call("GET", `/session/${sessionId}`);
+
+    await expect.poll(read, patience).toMatchObject({
+      event_name: "playground",
+      inputs: { question: "Hello hive" },
+      outputs: { role: "assistant" },
+    });
     expect(faults).toEqual([]);
   });
 

@@ -10,6 +10,7 @@ import { type ApiError, isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { type Column, type Draft, isFields, toApiMessage } from "./draft.ts";
 import { toFunctions, toHyperparameters, variableNames } from "./draft.ts";
+import { recordSession } from "./record-session.ts";
 
 export type Run = {
   readonly id: string;
@@ -66,7 +67,10 @@ export function useRuns(projectId: string): Runs {
     const show = (run: Run): void => {
       if (isCurrent()) setByColumn((before) => ({ ...before, [column.id]: run }));
     };
-    const run = await perform({ projectId, draft, column, signal: controller.signal, show });
+    const sessionId = crypto.randomUUID();
+    const { signal } = controller;
+    const run = await perform({ projectId, sessionId, draft, column, signal, show });
+    void recordSession({ projectId, sessionId, draft, run });
     show(run);
     const list = [{ run, draft, columnId: column.id }, ...(pastRuns.get(projectId) ?? [])];
     pastRuns.set(projectId, list.slice(0, pastMax));
@@ -86,6 +90,8 @@ export function useRuns(projectId: string): Runs {
 
 type Performance = {
   readonly projectId: string;
+  /** Session that the call makes. */
+  readonly sessionId: string;
   readonly draft: Draft;
   readonly column: Column;
   readonly signal: AbortSignal;
@@ -93,7 +99,8 @@ type Performance = {
 };
 
 /** Makes the call; resolves to the run at its end, however it ended. */
-async function perform({ projectId, draft, column, signal, show }: Performance): Promise<Run> {
+async function perform(asked: Performance): Promise<Run> {
+  const { projectId, column, signal, show } = asked;
   const startedAtMs = Date.now();
   let run: Run = {
     id: crypto.randomUUID(),
@@ -112,7 +119,7 @@ async function perform({ projectId, draft, column, signal, show }: Performance):
   const began = performance.now();
   const since = () => Math.round(performance.now() - began);
   try {
-    const input = toRequest(projectId, draft, column);
+    const input = toRequest(asked);
     const stream = streamRpc(GenerationService.method.streamChat, input, { projectId, signal });
     for await (const { part } of stream) {
       if (part.case === "delta" && part.value.index === 0) {
@@ -135,11 +142,12 @@ async function perform({ projectId, draft, column, signal, show }: Performance):
   }
 }
 
-function toRequest(projectId: string, draft: Draft, column: Column) {
+function toRequest({ projectId, sessionId, draft, column }: Performance) {
   const names = variableNames(draft.messages);
   const functions = toFunctions(draft.tools);
   return {
     project: projectId,
+    sessionId,
     messages: draft.messages.map(toApiMessage),
     model: column.model,
     hyperparameters: toHyperparameters(column),
