@@ -121,6 +121,37 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
+  test("of sessions offer the fields of sessions, and lead to the events of a filter", async () => {
+    const filters = [{ field: "config.model", operator: "is", value: "gpt-5" }];
+    const search = `?filters=${encodeURIComponent(JSON.stringify(filters))}`;
+    const { page, faults, findings } = await app.open(tracesPath(search));
+
+    await page.getByRole("heading", { name: "No sessions here" }).waitFor();
+    await page.getByText("No session has an error of its own").waitFor();
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByRole("option", { name: /num_errors/ }).waitFor();
+    expect(await page.getByRole("option", { name: /config\.model/ }).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Look in the events" }).click();
+
+    const calls = page.getByRole("grid", { name: "Events" }).getByRole("row");
+    await calls.filter({ hasText: "answer" }).first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("say that a filter by a total has no chart, and list every match", async () => {
+    const filters = [{ field: "num_errors", operator: "greater than", value: 0, type: "number" }];
+    const search = `?filters=${encodeURIComponent(JSON.stringify(filters))}`;
+    const { page, faults } = await app.open(tracesPath(search));
+
+    await page.getByText("num_errors is a total of a session").waitFor();
+
+    const sessions = page.getByRole("grid", { name: "Sessions" }).getByRole("row");
+    await sessions.filter({ hasText: "error" }).first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("say what went wrong, and show the events of an error", async () => {
     const { page, faults } = await app.open(tracesPath());
 
@@ -376,6 +407,27 @@ describe("selected rows", () => {
     await page.getByRole("button", { name: "Add 1 event" }).click();
     await page.getByText("1 event added to “to-review”.").waitFor();
     expect(await app.call("GET", "/v1/queues")).toMatchObject({ queues: [{ name: "to-review" }] });
+    expect(faults).toEqual([]);
+  });
+});
+
+// Comes last, since the tests above count the sessions that were seeded.
+describe("a session without a payload", () => {
+  test("is shown by its newest call", async () => {
+    const session_id = `bare-${Date.now()}`;
+    const call = (at: number, question: string, answer: string) => ({
+      ...{ session_id, event_type: "model", event_name: "reply", source: "test" },
+      ...{ inputs: { question }, outputs: { answer } },
+      ...{ start_time: Date.now() - 60_000 + at, end_time: Date.now() - 50_000 + at },
+    });
+    await app.call("POST", "/events/batch", {
+      events: [call(0, "The first?", "One."), call(1, "The second?", "Two.")],
+    });
+    const { page, faults } = await app.open(tracesPath());
+
+    const row = page.getByRole("row").filter({ hasText: "The second?" });
+    await row.filter({ hasText: "Two." }).filter({ hasText: "reply" }).waitFor();
+    expect(await row.getByText("unknown").count()).toBe(0);
     expect(faults).toEqual([]);
   });
 });

@@ -17,6 +17,7 @@ export function anEvent(fields: Partial<SessionEvent> & { readonly id: string })
     completionTokens: 0,
     totalTokens: 0,
     cost: undefined,
+    isCostEstimate: false,
     hasFeedback: false,
     hasMetrics: false,
     ...fields,

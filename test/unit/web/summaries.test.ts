@@ -6,8 +6,7 @@ import { Summaries } from "../../../src/web/app/pages/traces/summaries.ts";
 const project = "p";
 const { signal } = new AbortController();
 
-const wanted = (ids: readonly string[], version = "1") =>
-  ids.map((eventId) => ({ eventId, version }));
+const wanted = (ids: readonly string[], version = "1") => ids.map((id) => ({ id, version }));
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `e${index}`);
 
 function givenSummaries() {
@@ -19,7 +18,7 @@ function givenSummaries() {
     return Promise.resolve(
       new Map(present.map((id) => [id, { question: id, answer: String(calls.length) }])),
     );
-  });
+  }, 100);
   return { calls, summaries };
 }
 

@@ -47,20 +47,24 @@ export function Duration({ value }: Maybe<number>) {
   );
 }
 
-/** US dollars. */
-export function Cost({ value }: Maybe<number>) {
+/** US dollars; an estimate by the price table begins with `~`. */
+export function Cost({ value, isEstimate }: Maybe<number> & { readonly isEstimate?: boolean }) {
   if (value === null || value === undefined) return <Absent />;
-  return (
+  return isEstimate === true ? (
+    <span className="numeric" title={`$${value}, estimated by the price table`}>
+      ~{formatCost(value)}
+    </span>
+  ) : (
     <span className="numeric" title={`$${value}`}>
       {formatCost(value)}
     </span>
   );
 }
 
-/** Tokens; prompt and completion on hover. */
+/** Tokens; prompt and completion on hover. A sum of 0 means that none were sent. */
 export function Tokens(props: Maybe<number> & { prompt?: number; completion?: number }) {
   const { value, prompt, completion } = props;
-  if (value === null || value === undefined) return <Absent />;
+  if (value === null || value === undefined || value === 0) return <Absent />;
   const parts =
     prompt === undefined || completion === undefined
       ? ""

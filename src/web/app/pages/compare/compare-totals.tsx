@@ -3,6 +3,7 @@
 import { Link } from "@tanstack/react-router";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
+import { totalCostOf } from "../session/session-event.ts";
 import type { Skeleton } from "../session/use-skeleton.ts";
 import { Difference } from "./difference.tsx";
 
@@ -20,9 +21,15 @@ const measures: readonly Measure[] = [
   },
   { label: "Events", of: ({ totals }) => totals?.numEvents, format: formatCount },
   { label: "Errors", of: ({ totals }) => totals?.numErrors, format: formatCount },
-  { label: "Tokens", of: ({ totals }) => totals?.totalTokens, format: formatCount },
-  { label: "Cost", of: ({ totals }) => totals?.cost, format: formatCost },
+  { label: "Tokens", of: ({ totals }) => totals?.totalTokens || undefined, format: formatCount },
+  { label: "Cost", of: costOf, format: formatCost },
 ];
+
+/** Returns the cost with estimates once all events are there, before that the cost that was sent. */
+function costOf({ tree, totals, isReading }: Skeleton): number | undefined {
+  if (!tree || isReading) return totals?.cost;
+  return totalCostOf(tree.nodes.map(({ event }) => event)).cost;
+}
 
 export type CompareTotalsProps = { readonly left: Skeleton; readonly right: Skeleton };
 

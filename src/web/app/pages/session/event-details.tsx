@@ -52,7 +52,10 @@ export function EventDetails({ tree, at, onSelect }: EventDetailsProps) {
                       />
                     ),
                   },
-                  { label: "Cost", value: <Cost value={event.cost} /> },
+                  {
+                    label: "Cost",
+                    value: <Cost value={event.cost} isEstimate={event.isCostEstimate} />,
+                  },
                 ]),
             ...(event.model ? [{ label: "Model", value: event.model }] : []),
             { label: "Started", value: <Time value={event.startMs} /> },

@@ -20,6 +20,8 @@ export type SessionEvent = {
   readonly totalTokens: number;
   /** US dollars, as sent, else by the price table. */
   readonly cost: number | undefined;
+  /** Whether the cost is by the price table, since none was sent. */
+  readonly isCostEstimate: boolean;
   readonly hasFeedback: boolean;
   readonly hasMetrics: boolean;
 };
@@ -42,7 +44,27 @@ export function toSessionEvent(event: SkeletonEvent): SessionEvent {
     completionTokens: event.completionTokens,
     totalTokens: event.totalTokens,
     cost: event.cost ?? event.estimatedCost,
+    isCostEstimate: event.cost === undefined && event.estimatedCost !== undefined,
     hasFeedback: event.hasFeedback,
     hasMetrics: event.hasMetrics,
   };
+}
+
+export type TotalCost = {
+  /** US dollars; undefined if no event has a cost. */
+  readonly cost: number | undefined;
+  /** Whether a part of it is by the price table. */
+  readonly isCostEstimate: boolean;
+};
+
+/** Adds up the costs of events, as sent and as estimated. */
+export function totalCostOf(events: Iterable<SessionEvent>): TotalCost {
+  let cost: number | undefined;
+  let isCostEstimate = false;
+  for (const event of events) {
+    if (event.type === "session" || event.cost === undefined) continue;
+    cost = (cost ?? 0) + event.cost;
+    isCostEstimate ||= event.isCostEstimate;
+  }
+  return { cost, isCostEstimate };
 }

@@ -10,6 +10,7 @@ import { ConversationView } from "./conversation-view.tsx";
 import { EventDetails } from "./event-details.tsx";
 import { FlameGraph } from "./flame-graph.tsx";
 import { sessionRoute, type SessionSearch } from "./route.tsx";
+import { totalCostOf } from "./session-event.ts";
 import { SessionActions, SessionCrumbs } from "./session-header.tsx";
 import { SessionToolbar } from "./session-toolbar.tsx";
 import { ancestorsOf, type SessionTree } from "./session-tree.ts";
@@ -44,6 +45,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
   const { tree, totals, error, isReading } = skeleton;
   const hits = useSessionSearch(sessionId, search.q ?? "", tree);
   const session = tree?.nodes[0]?.event;
+  const estimate = useMemo(() => tree && totalCostOf(tree.nodes.map((node) => node.event)), [tree]);
   if (error && !tree) {
     return (
       <Page title="Session" breadcrumb={<SessionCrumbs name="Session" />}>
@@ -63,6 +65,8 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
         <SessionToolbar
           session={session}
           totals={totals}
+          // Until all events are there, only the costs that were sent are known as a whole.
+          estimate={isReading ? undefined : estimate}
           isReading={isReading}
           hits={hits}
           setSearch={setSearch}

@@ -10,7 +10,7 @@ import { Segments } from "../../design/tabs.tsx";
 import { Cost, Count, Duration, KeyValue, Time, Tokens } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { sessionRoute, type SessionView } from "./route.tsx";
-import type { SessionEvent } from "./session-event.ts";
+import type { SessionEvent, TotalCost } from "./session-event.ts";
 import type { SetSearch } from "./session-page.tsx";
 import { runCommand } from "../../shell/commands.ts";
 import type { SessionHits } from "./use-search.ts";
@@ -18,6 +18,8 @@ import type { SessionHits } from "./use-search.ts";
 export type SessionToolbarProps = {
   readonly session: SessionEvent | undefined;
   readonly totals: SessionTotals | undefined;
+  /** Cost with estimates; undefined while it is not known. */
+  readonly estimate: TotalCost | undefined;
   readonly isReading: boolean;
   readonly hits: SessionHits;
   readonly setSearch: SetSearch;
@@ -30,7 +32,7 @@ const views = [
 ];
 
 export function SessionToolbar(props: SessionToolbarProps) {
-  const { session, totals, isReading, hits, setSearch } = props;
+  const { session, totals, estimate, isReading, hits, setSearch } = props;
   const { view = "tree" } = sessionRoute.useSearch();
   return (
     <>
@@ -60,7 +62,14 @@ export function SessionToolbar(props: SessionToolbarProps) {
               />
             ),
           },
-          { label: "Cost", value: <Cost value={totals?.cost} /> },
+          {
+            label: "Cost",
+            value: estimate?.isCostEstimate ? (
+              <Cost value={estimate.cost} isEstimate />
+            ) : (
+              <Cost value={totals?.cost} />
+            ),
+          },
         ]}
       />
       {isReading && session ? <Badge>Loading more events</Badge> : null}

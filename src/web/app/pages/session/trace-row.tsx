@@ -69,7 +69,7 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
         />
       </span>
       <span className="trace-number" data-column="cost">
-        <Cost value={event.cost} />
+        <Cost value={event.cost} isEstimate={event.isCostEstimate} />
       </span>
       <span className="trace-number" data-column="duration">
         <Duration value={event.durationMs} />

@@ -21,6 +21,8 @@ export type ListViewProps = {
   /** Whether filters or words leave something out. */
   readonly isNarrowed: boolean;
   readonly onWiden: () => void;
+  /** Shows the events that match the same filters. */
+  readonly onEvents: () => void;
   /** Stops following the list. */
   readonly onPause: () => void;
 };

@@ -25,7 +25,17 @@ export type OverviewProps = {
 const chartHeightPx = 76;
 
 export function OverviewStrip({ overview, isSessions, onRange, onError }: OverviewProps) {
-  const { histogram, errors, fault, counted } = overview;
+  const { histogram, errors, fault, counted, unknownFilters } = overview;
+  if (unknownFilters.length > 0) {
+    return (
+      <section className="overview" aria-label="Overview">
+        <p className="overview-note">
+          No totals and no chart: {unknownFilters.join(", ")} is a total of a session, and charts
+          count events. The list has every match.
+        </p>
+      </section>
+    );
+  }
   return (
     <section className="overview" aria-label="Overview">
       {fault && !overview.totals ? null : <TotalsRow overview={overview} isSessions={isSessions} />}
@@ -44,7 +54,7 @@ export function OverviewStrip({ overview, isSessions, onRange, onError }: Overvi
               <Skeleton height={`${chartHeightPx}px`} />
             )}
           </div>
-          <ErrorsPanel errors={errors} onError={onError} />
+          <ErrorsPanel errors={errors} counted={counted} onError={onError} />
         </div>
       )}
     </section>
@@ -102,12 +112,19 @@ function sessionItems(totals: Totals, calls: Totals | undefined) {
   return [
     { label: "Sessions", value: <Count value={totals.count} /> },
     ...(calls ? [{ label: "Calls", value: <Count value={calls.count} /> }] : []),
-    { label: "Errors", value: <Errors count={called.errors} of={called.count} /> },
-    ...usageItems(totals, "Cost as sent"),
+    {
+      // With filters the calls of the sessions are not known.
+      label: calls ? "Errors" : "Errors of sessions themselves",
+      value: <Errors count={called.errors} of={called.count} />,
+    },
+    ...usageItems(
+      calls ? { ...totals, cost: calls.cost } : totals,
+      calls ? "Cost with estimates" : "Cost as sent",
+    ),
   ];
 }
 
-/** Sessions add up the costs that were sent; calls without one have an estimate of their own. */
+/** Filtered sessions add up the costs that were sent; calls without one have an estimate. */
 function usageItems({ tokens, cost, medianMs, p95Ms }: Totals, costLabel: string) {
   return [
     { label: "Tokens", value: <Tokens value={tokens} /> },
@@ -129,16 +146,18 @@ function Errors({ count, of }: { readonly count: number; readonly of: number }) 
 
 type ErrorsPanelProps = {
   readonly errors: readonly ValueCount[] | undefined;
+  readonly counted: Overview["counted"];
   readonly onError: (message: string) => void;
 };
 
 /** What went wrong: the messages that came most, with their numbers. */
-function ErrorsPanel({ errors, onError }: ErrorsPanelProps) {
+function ErrorsPanel({ errors, counted, onError }: ErrorsPanelProps) {
   if (!errors) return <Skeleton height={`${chartHeightPx}px`} />;
   if (errors.length === 0) {
     return (
       <p className="overview-fine">
-        <CircleCheck aria-hidden /> No errors in this range
+        <CircleCheck aria-hidden />{" "}
+        {counted === "calls" ? "No errors in this range" : "No session has an error of its own"}
       </p>
     );
   }

@@ -60,6 +60,22 @@ export function toListInput({ filters, from, to }: Question) {
   };
 }
 
+/** Totals of sessions that filters may name, with their types. */
+export const sessionTotals = {
+  num_errors: "integer",
+  num_events: "integer",
+  num_model_events: "integer",
+  total_tokens: "integer",
+  cost: "decimal",
+  has_feedback: "boolean",
+} as const;
+
+/** Returns the filtered totals of a list of sessions: charts count events, which have none. */
+export function totalsIn({ tab, filters }: Question): readonly string[] {
+  if (tab === "events") return [];
+  return filters.map(({ field }) => field).filter((field) => Object.hasOwn(sessionTotals, field));
+}
+
 /** Returns the filters of a chart: the same, and what kind of event counts. */
 export function toChartFilters({ tab, filters }: Question): readonly FilterRow[] {
   if (filters.some(({ field }) => field === "event_type")) return filters;

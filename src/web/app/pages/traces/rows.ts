@@ -8,10 +8,17 @@ import { ApiError } from "../../api/errors.ts";
 import { callRpc } from "../../api/transport.ts";
 import { type EventSummary, summarizeEvent } from "./event-summary.ts";
 import type { toListInput } from "./question.ts";
+import { toMessage } from "../../design/filters.ts";
 
 export type SessionRow = {
   readonly session: Session;
-  readonly summary: EventSummary;
+  /** Undefined while it is read from the session's newest call of a model. */
+  readonly summary: SessionSummary | undefined;
+};
+
+export type SessionSummary = EventSummary & {
+  /** Name of the call that the summary is from; absent if it is from the session itself. */
+  readonly callName?: string;
 };
 
 /**
@@ -97,6 +104,43 @@ export async function readSummaries(
     const rest = await readSummaries({ ...request, eventIds: eventIds.slice(middle) });
     return new Map([...first, ...rest]);
   }
+}
+
+/**
+ * Reads the questions and answers of the newest calls of models in sessions, by session id. A call
+ * whose payload is too large to be answered is null.
+ */
+export async function readNewestCalls(
+  projectId: string,
+  sessionIds: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, SessionSummary | null>> {
+  const found = await Promise.all(
+    sessionIds.map(async (sessionId) => {
+      const filters = [
+        { field: "session_id", operator: "is" as const, value: sessionId },
+        { field: "event_type", operator: "is" as const, value: "model" },
+      ];
+      const projections = ["event_name", "inputs", "outputs"];
+      const input = { filters: filters.map(toMessage), projections, limit: 1, total: "estimate" };
+      try {
+        const { events } = await callRpc(ExportService.method.searchEvents, input, {
+          projectId,
+          signal,
+        });
+        const [call] = events;
+        return [sessionId, call ? summarizeCall(call) : null] as const;
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.errorCode !== "ANSWER_TOO_LARGE") throw error;
+        return [sessionId, null] as const;
+      }
+    }),
+  );
+  return new Map(found);
+}
+
+function summarizeCall(call: Event): SessionSummary {
+  return { ...summarizeEvent(call), callName: call.eventName };
 }
 
 function searchEvents(

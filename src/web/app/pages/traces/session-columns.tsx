@@ -10,14 +10,21 @@ export const sessionDefaults: readonly string[] = [
   ...["name", "status", "question", "answer", "started", "duration", "events", "tokens", "cost"],
 ];
 
+/** Name of a session that was made for events which named none. */
+const unnamed = "unknown";
+
+function nameOf({ session, summary }: SessionRow): string {
+  return session.eventName === unnamed ? (summary?.callName ?? unnamed) : session.eventName;
+}
+
 export const sessionColumns: readonly Column<SessionRow>[] = [
   {
     id: "name",
     header: "Session",
     width: 132,
-    cell: ({ session }) => (
-      <span className="truncate" title={session.eventName}>
-        {session.eventName}
+    cell: (row) => (
+      <span className="truncate" title={nameOf(row)}>
+        {nameOf(row)}
       </span>
     ),
   },
@@ -40,7 +47,9 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     header: "Question",
     width: 190,
     grow: 3,
-    cell: ({ summary }) => <SummaryLine text={summary.question} />,
+    cell: ({ summary }) => (
+      <SummaryLine text={summary?.question} isLoading={summary === undefined} />
+    ),
   },
   {
     id: "answer",
@@ -48,7 +57,12 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     width: 190,
     grow: 3,
     cell: ({ summary, session }) => (
-      <SummaryLine text={summary.answer} error={session.error} isAnswer />
+      <SummaryLine
+        text={summary?.answer}
+        error={session.error}
+        isAnswer
+        isLoading={summary === undefined}
+      />
     ),
   },
   {

@@ -8,6 +8,7 @@ import { sessionColumns, sessionDefaults } from "./session-columns.tsx";
 import type { ListViewProps } from "./event-list.tsx";
 import { TracesList } from "./traces-list.tsx";
 import { useList } from "./use-list.ts";
+import { useSessionSummaries } from "./use-session-summaries.ts";
 
 const idOf = ({ session }: SessionRow): string => session.sessionId;
 
@@ -18,12 +19,13 @@ export function SessionList(props: ListViewProps) {
   const { question, isLive, round, chosen, onOpen } = props;
   const input = useMemo(() => toListInput(question), [question]);
   const list = useList({ name: "sessions", input, read: readSessions, idOf, isLive, round });
+  const rows = useSessionSummaries(list.rows, round);
   const { columns } = useMemo(() => pickColumns(sessionColumns, chosen, sessionDefaults), [chosen]);
   return (
     <TracesList
       label="Sessions"
       list={list}
-      rows={list.rows}
+      rows={rows}
       columns={columns}
       idOf={idOf}
       hasError={hasError}
@@ -32,6 +34,7 @@ export function SessionList(props: ListViewProps) {
       onSelect={props.onSelect}
       isNarrowed={props.isNarrowed}
       onWiden={props.onWiden}
+      onEvents={props.onEvents}
       onPause={props.onPause}
     />
   );

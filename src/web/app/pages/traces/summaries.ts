@@ -1,43 +1,42 @@
-// Summaries of events by their ids: read in chunks when rows want them, and kept for the next list
-// that shows the same events.
+// Summaries of events or sessions by their ids: read in chunks when rows want them, and kept for
+// the next list that shows the same.
 
-import type { EventSummary } from "./event-summary.ts";
-
-/** Maximum number of events that one call reads. */
-const chunkSize = 100;
 /** Number of summaries that are kept beyond those that were wanted last. */
 const keptMax = 5_000;
 
 export type WantedSummary = {
-  readonly eventId: string;
+  readonly id: string;
   /** Changes when the summary is to be read again. */
   readonly version: string;
 };
 
-/** Reads summaries by event id; null for one that is too large. Absent events have none. */
-export type ReadSummaries = (
+/** Reads summaries by id; null for one that is too large. Absent ids have none. */
+export type ReadSummaries<Summary> = (
   projectId: string,
-  eventIds: readonly string[],
-) => Promise<ReadonlyMap<string, EventSummary | null>>;
+  ids: readonly string[],
+) => Promise<ReadonlyMap<string, Summary | null>>;
 
-type Kept = { readonly version: string; readonly summary: EventSummary | null };
+type Kept<Summary> = { readonly version: string; readonly summary: Summary | null };
 
-export class Summaries {
-  /** By project and event, those that were wanted last at the end. */
-  readonly #kept = new Map<string, Kept>();
-  /** Versions that are being read, by project and event. */
+export class Summaries<Summary> {
+  /** By project and id, those that were wanted last at the end. */
+  readonly #kept = new Map<string, Kept<Summary>>();
+  /** Versions that are being read, by project and id. */
   readonly #reading = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
-  readonly #read: ReadSummaries;
+  readonly #read: ReadSummaries<Summary>;
+  readonly #chunkSize: number;
   #revision = 0;
 
-  constructor(read: ReadSummaries) {
+  /** `chunkSize` is the maximum number of ids that `read` is given. */
+  constructor(read: ReadSummaries<Summary>, chunkSize: number) {
     this.#read = read;
+    this.#chunkSize = chunkSize;
   }
 
-  /** Returns a summary; null if the event has none, undefined while it is not read. */
-  get(projectId: string, eventId: string): EventSummary | null | undefined {
-    return this.#kept.get(keyOf(projectId, eventId))?.summary;
+  /** Returns a summary; null if there is none, undefined while it is not read. */
+  get(projectId: string, id: string): Summary | null | undefined {
+    return this.#kept.get(keyOf(projectId, id))?.summary;
   }
 
   /** Grows with each chunk that was read. */
@@ -51,7 +50,7 @@ export class Summaries {
 
   /**
    * Reads those that are missing or of another version, in their order, a chunk after the other.
-   * After the signal it begins no further chunk. Never fails: events whose chunk could not be read
+   * After the signal it begins no further chunk. Never fails: ids whose chunk could not be read
    * have no summary until their version changes.
    */
   async want(
@@ -60,27 +59,25 @@ export class Summaries {
     signal: AbortSignal,
   ): Promise<void> {
     this.#touch(projectId, wanted);
-    const missing = wanted.filter(({ eventId, version }) => {
-      const key = keyOf(projectId, eventId);
+    const missing = wanted.filter(({ id, version }) => {
+      const key = keyOf(projectId, id);
       return this.#kept.get(key)?.version !== version && this.#reading.get(key) !== version;
     });
-    for (let start = 0; start < missing.length && !signal.aborted; start += chunkSize) {
-      await this.#readChunk(projectId, missing.slice(start, start + chunkSize));
+    for (let start = 0; start < missing.length && !signal.aborted; start += this.#chunkSize) {
+      await this.#readChunk(projectId, missing.slice(start, start + this.#chunkSize));
     }
   }
 
   async #readChunk(projectId: string, chunk: readonly WantedSummary[]): Promise<void> {
-    for (const { eventId, version } of chunk) {
-      this.#reading.set(keyOf(projectId, eventId), version);
-    }
-    const ids = chunk.map(({ eventId }) => eventId);
+    for (const { id, version } of chunk) this.#reading.set(keyOf(projectId, id), version);
+    const ids = chunk.map(({ id }) => id);
     const found = await this.#read(projectId, ids).catch(() => new Map<string, null>());
-    for (const { eventId, version } of chunk) {
-      const key = keyOf(projectId, eventId);
+    for (const { id, version } of chunk) {
+      const key = keyOf(projectId, id);
       // A newer version may have been asked for meanwhile.
       if (this.#reading.get(key) !== version) continue;
       this.#reading.delete(key);
-      this.#kept.set(key, { version, summary: found.get(eventId) ?? null });
+      this.#kept.set(key, { version, summary: found.get(id) ?? null });
     }
     this.#revision += 1;
     for (const listener of this.#listeners) listener();
@@ -88,7 +85,7 @@ export class Summaries {
 
   /** Puts the wanted ones at the end, and lets the oldest others go. */
   #touch(projectId: string, wanted: readonly WantedSummary[]): void {
-    const keys = new Set(wanted.map(({ eventId }) => keyOf(projectId, eventId)));
+    const keys = new Set(wanted.map(({ id }) => keyOf(projectId, id)));
     for (const key of keys) {
       const entry = this.#kept.get(key);
       if (!entry) continue;
@@ -102,6 +99,6 @@ export class Summaries {
   }
 }
 
-function keyOf(projectId: string, eventId: string): string {
-  return `${projectId} ${eventId}`;
+function keyOf(projectId: string, id: string): string {
+  return `${projectId} ${id}`;
 }

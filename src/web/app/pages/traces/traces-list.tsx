@@ -23,11 +23,13 @@ export type TracesListProps<Row extends RowData> = {
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   readonly isNarrowed: boolean;
   readonly onWiden: () => void;
+  /** Asks the events the same; absent in their own list. */
+  readonly onEvents?: () => void;
   readonly onPause: () => void;
 };
 
 export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
-  const { label, list, rows, idOf, hasError, isNarrowed, onWiden } = props;
+  const { label, list, rows, idOf, hasError, isNarrowed, onWiden, onEvents } = props;
   const columns = useNarrowColumns(props.columns);
   const area = useRef<HTMLDivElement>(null);
   if (list.error && rows.length === 0) {
@@ -70,12 +72,19 @@ export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
             icon={<Waypoints />}
             title={`No ${label.toLowerCase()} here`}
             action={
-              <Button onClick={onWiden}>{isNarrowed ? "Clear filters" : "Last 30 days"}</Button>
+              <span className="traces-empty-actions">
+                <Button onClick={onWiden}>{isNarrowed ? "Clear filters" : "Last 30 days"}</Button>
+                {isNarrowed && onEvents ? (
+                  <Button onClick={onEvents}>Look in the events</Button>
+                ) : null}
+              </span>
             }
           >
-            {isNarrowed
-              ? "Nothing of this time matches all of it: clear the filters, or widen the range."
-              : "Nothing was logged in this time: widen the range, or send a trace."}
+            {!isNarrowed
+              ? "Nothing was logged in this time: widen the range, or send a trace."
+              : onEvents
+                ? "Filters and words of this list are about sessions themselves, not their events."
+                : "Nothing of this time matches all of it: clear the filters, or widen the range."}
           </EmptyState>
         }
       />

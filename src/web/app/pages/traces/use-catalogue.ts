@@ -8,31 +8,36 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { callRpc } from "../../api/transport.ts";
 import type { CatalogueField, SuggestValues } from "../../design/filter-editor.tsx";
 import { histogramMeasures, toValueCounts } from "./chart-answer.ts";
-import { type Question, toChartFilters } from "./question.ts";
+import { type Question, sessionTotals, toChartFilters } from "./question.ts";
 import { chart } from "./use-overview.ts";
 
 const staleMs = 60_000;
 const valuesMax = 20;
 
 /** Fields that only sessions have. */
-const sessionFields: readonly CatalogueField[] = [
-  { name: "num_errors", type: "integer", hint: "total" },
-  { name: "num_events", type: "integer", hint: "total" },
-  { name: "num_model_events", type: "integer", hint: "total" },
-  { name: "total_tokens", type: "integer", hint: "total" },
-  { name: "cost", type: "decimal", hint: "total" },
-  { name: "has_feedback", type: "boolean", hint: "total" },
-];
+const sessionFields = Object.entries(sessionTotals).map(([name, type]): CatalogueField => ({
+  name,
+  type,
+  hint: "total",
+}));
 
+/**
+ * Returns the fields that filters of a list may name: of sessions those that a session has itself,
+ * since a filter by a field of its events would match none.
+ */
 export function useFields(tab: Question["tab"]): readonly CatalogueField[] {
   const { data } = useRpc(ExportService.method.getEventSchema, {}, { staleMs });
   return useMemo(() => {
     const byName = Map.groupBy(data?.fields ?? [], ({ name }) => name);
-    const found = [...byName].map(([name, same]) => ({
-      name,
-      type: same[0]?.type ?? "string",
-      hint: [...new Set(same.map(({ eventType }) => eventType))].join(", "),
-    }));
+    const isOffered = (same: readonly { readonly eventType: string }[]) =>
+      tab === "events" || same.some(({ eventType }) => eventType === "session");
+    const found = [...byName]
+      .filter(([, same]) => isOffered(same))
+      .map(([name, same]) => ({
+        name,
+        type: same[0]?.type ?? "string",
+        hint: [...new Set(same.map(({ eventType }) => eventType))].join(", "),
+      }));
     return tab === "sessions" ? [...sessionFields, ...found] : found;
   }, [data, tab]);
 }

@@ -9,14 +9,19 @@ import { type EventRow, readSummaries } from "./rows.ts";
 import { Summaries } from "./summaries.ts";
 import type { List } from "./use-list.ts";
 
-const summaries = new Summaries((projectId, eventIds) =>
-  // By the client of all queries, which tries again what may succeed then.
-  queryClient.query({
-    queryKey: ["summaries", projectId, eventIds],
-    queryFn: ({ signal }) => readSummaries({ projectId, eventIds, signal }),
-    gcTime: 0,
-    staleTime: 0,
-  }),
+/** Events that one call reads. */
+const chunkSize = 100;
+
+const summaries = new Summaries(
+  (projectId, eventIds) =>
+    // By the client of all queries, which tries again what may succeed then.
+    queryClient.query({
+      queryKey: ["summaries", projectId, eventIds],
+      queryFn: ({ signal }) => readSummaries({ projectId, eventIds, signal }),
+      gcTime: 0,
+      staleTime: 0,
+    }),
+  chunkSize,
 );
 
 /** Returns the rows of a list with their summaries, as far as those are there. */
@@ -27,7 +32,7 @@ export function useEventSummaries(list: List<EventRow>, round: number): readonly
   useEffect(() => {
     const leaving = new AbortController();
     const wanted = rows.map(({ event }) => ({
-      eventId: event.eventId ?? "",
+      id: event.eventId ?? "",
       version: versionOf(event, round),
     }));
     void summaries.want(projectId, wanted, leaving.signal);

@@ -14,13 +14,15 @@ import {
   totalsMeasures,
   toValueCounts,
 } from "./chart-answer.ts";
-import { type Question, toChartFilters } from "./question.ts";
+import { type Question, toChartFilters, totalsIn } from "./question.ts";
 
 const liveRefreshMs = 10_000;
 const pointsMax = 100;
 const errorsMax = 5;
 
 export type Overview = {
+  /** Filters that no chart knows, by their fields; there is no overview then. */
+  readonly unknownFilters: readonly string[];
   /** The things that are counted. */
   readonly counted: "sessions" | "calls";
   readonly totals: ReturnType<typeof toTotals> | undefined;
@@ -40,7 +42,9 @@ export type Overview = {
 export function useOverview(question: Question, isLive: boolean): Overview {
   const isSessions = question.tab === "sessions";
   const isOfCalls = !isSessions || question.filters.length === 0;
-  const shared = { refreshMs: isLive && liveRefreshMs, keepsPrevious: true };
+  const unknownFilters = totalsIn(question);
+  const isEnabled = unknownFilters.length === 0;
+  const shared = { refreshMs: isLive && liveRefreshMs, keepsPrevious: true, isEnabled };
   const ofCalls: Question = isSessions ? { ...question, tab: "events" } : question;
   const pictured = isOfCalls ? ofCalls : question;
   const filters = toChartFilters(question);
@@ -53,7 +57,7 @@ export function useOverview(question: Question, isLive: boolean): Overview {
   const calls = useRpc(
     ChartService.method.queryChart,
     chart(question, picturedFilters, { kind: "scalar", measures: totalsMeasures }),
-    { ...shared, isEnabled: isSessions && isOfCalls },
+    { ...shared, isEnabled: isEnabled && isSessions && isOfCalls },
   );
   const histogram = useRpc(
     ChartService.method.queryChart,
@@ -76,6 +80,7 @@ export function useOverview(question: Question, isLive: boolean): Overview {
   );
   const parts = [totals, calls, histogram, errors];
   return {
+    unknownFilters,
     counted: isOfCalls ? "calls" : "sessions",
     totals: useMemo(() => totals.data && toTotals(totals.data), [totals.data]),
     calls: useMemo(() => calls.data && toTotals(calls.data), [calls.data]),

@@ -57,6 +57,8 @@ export function useTracesView() {
       onPause: () => setSearch({ live: undefined }),
       onWiden: () =>
         setSearch(isNarrowed ? { filters: undefined, q: undefined } : { range: monthRange }),
+      // What was filtered stays: a filter of sessions is about themselves, not about their events.
+      onEvents: () => setSearch({ tab: "events", columns: undefined, kind: undefined }),
       onOpen: ({ sessionId, eventId }: { sessionId: string; eventId?: string }) =>
         void navigate({
           to: pageAddress(projectId, `traces/${encodeURIComponent(sessionId)}`),
