@@ -1,5 +1,5 @@
-// Builds a chart: the question at the left, its answer at the right while it is being picked. The
-// question is kept in the address, so a reload or an ended sign-in loses nothing.
+// Builds a chart: the question at the left, its answer at the right while it is being picked. Name
+// and question are kept in the address, so leaving, a reload or an ended sign-in loses nothing.
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
@@ -97,7 +97,10 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
             placeholder="Name the chart"
             maxLength={256}
             value={name}
-            onChange={(event) => setName(event.target.value)}
+            onChange={({ target }) => {
+              setName(target.value);
+              setSearch({ name: target.value });
+            }}
           />
         </>
       }

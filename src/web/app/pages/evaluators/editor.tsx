@@ -31,7 +31,7 @@ const changes = [
 
 export function Editor({ metric, first }: EditorProps) {
   // A new version has no draft yet.
-  const key = metric && `evaluator ${metric.id} ${metric.version}`;
+  const key = metric ? `evaluator ${metric.id} ${metric.version}` : "evaluator new";
   const { draft, setDraft, forget } = useDraft(key, first);
   const save = useSave({ metric, draft, onSaved: forget });
   const trial = useTrial(draft);
@@ -40,8 +40,9 @@ export function Editor({ metric, first }: EditorProps) {
   const error = latest === "save" ? save.error : trial.error;
   const faults = faultsOf(error);
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
-  const isChanged = metric === undefined || JSON.stringify(draft) !== JSON.stringify(first);
-  const canSave = isChanged && draft.name.trim() !== "" && draft.criteria.trim() !== "";
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(first);
+  const isSavable = isChanged || metric === undefined;
+  const canSave = isSavable && draft.name.trim() !== "" && draft.criteria.trim() !== "";
   const submit = (): void => {
     if (!canSave) return;
     setLatest("save");
@@ -80,9 +81,7 @@ export function Editor({ metric, first }: EditorProps) {
           >
             {metric ? "Save as a new version" : "Create evaluator"}
           </Button>
-          {metric && isChanged ? (
-            <Button onClick={() => setDraft(first)}>Undo changes</Button>
-          ) : null}
+          {isChanged ? <Button onClick={() => setDraft(first)}>Undo changes</Button> : null}
           {metric ? <DeleteButton metric={metric} /> : null}
         </footer>
       </div>
@@ -103,6 +102,7 @@ function useSave({ metric, draft, onSaved }: SaveOptions) {
   const create = useRpcMutation(MetricService.method.createMetric, {
     changes,
     onDone: ({ metricId }) => {
+      onSaved();
       showToast({ text: "Created the evaluator" });
       void navigate({
         to: "/app/p/$projectId/evaluators/$metricId",

@@ -21,8 +21,10 @@ const fields = [
   { key: "model", label: "Model", hint: "Such as gpt-4o-mini." },
 ] as const;
 
+const nothingTyped = { name: "", provider: "openai", model: "", text: "" };
+
 export function NewPromptDialog({ onClose, onCreated }: NewPromptDialogProps) {
-  const [values, setValues] = useState({ name: "", provider: "openai", model: "", text: "" });
+  const [values, setValues] = useState(nothingTyped);
   const create = useRpcMutation(ConfigurationService.method.createConfiguration, {
     changes: [ConfigurationService.method.listConfigurations],
     onDone: ({ insertedId }) => onCreated(insertedId),
@@ -38,7 +40,7 @@ export function NewPromptDialog({ onClose, onCreated }: NewPromptDialogProps) {
   return (
     <Dialog
       isOpen
-      isSticky={text !== ""}
+      isSticky={JSON.stringify(values) !== JSON.stringify(nothingTyped)}
       onClose={onClose}
       title="Create prompt"
       actions={

@@ -36,14 +36,15 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
   };
   const create = useRpcMutation(createQueue, options);
   const update = useRpcMutation(updateQueue, options);
+  const content = {
+    name,
+    description,
+    enabled,
+    reviewersPerEvent: Number(reviewers),
+    filters: { filterArray: filters.map(toMessage) },
+  };
+  const [before] = useState(content);
   const submit = () => {
-    const content = {
-      name,
-      description,
-      enabled,
-      reviewersPerEvent: Number(reviewers),
-      filters: { filterArray: filters.map(toMessage) },
-    };
     if (queue) update.mutate({ id: queue.id, ...content });
     else create.mutate(content);
   };
@@ -51,6 +52,7 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
   return (
     <Dialog
       isOpen
+      isSticky={JSON.stringify(content) !== JSON.stringify(before)}
       onClose={onClose}
       title={queue ? "Change queue" : "Create queue"}
       actions={
