@@ -1,6 +1,6 @@
 // Typing in a real browser: text that was typed is kept, or closes its dialog by buttons alone.
 
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { encryptionKeyFlag } from "../support/alerts.ts";
 import { givenApp } from "./support/given-app.ts";
@@ -11,6 +11,10 @@ const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`
 
 const linkOf = (page: Page, name: string) =>
   page.getByRole("navigation").getByRole("link", { name });
+
+async function isFocused(element: Locator): Promise<boolean> {
+  return (await element.and(element.page().locator(":focus")).count()) === 1;
+}
 
 describe("text of something new", () => {
   test("is kept while its evaluator is left, and forgotten once it is made", async () => {
@@ -74,6 +78,58 @@ describe("a dialog", () => {
     expect(await dialog.getByRole("button", { name: "Close" }).count()).toBe(0);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the code editor", () => {
+  test("is left by Tab in a dialog, and changes nothing", async () => {
+    const made = (await app.call("POST", "/v1/datasets", { name: "By keys" })) as {
+      result: { insertedId: string };
+    };
+    const { page, faults } = await app.open(path(`datasets/${made.result.insertedId}`));
+    await page.getByRole("button", { name: "Add datapoint" }).first().click();
+    const dialog = page.getByRole("dialog");
+    const editor = (name: string) => dialog.getByRole("textbox", { name });
+    await editor("Inputs").press("ControlOrMeta+a");
+    await page.keyboard.type("[]");
+    const text = await editor("Inputs").innerText();
+
+    await page.keyboard.press("Tab");
+    expect(await isFocused(editor("Ground truth"))).toBe(true);
+    await page.keyboard.press("Shift+Tab");
+    expect(await isFocused(editor("Inputs"))).toBe(true);
+    for (const _ of ["Ground truth", "Metadata", "History", "Cancel"]) {
+      await page.keyboard.press("Tab");
+    }
+
+    const cancel = dialog.getByRole("button", { name: "Cancel" });
+    expect(await isFocused(cancel)).toBe(true);
+    expect(await editor("Inputs").innerText()).toBe(text);
+    expect(faults).toEqual([]);
+  });
+
+  test("indents Python by Tab, and is left by Escape and Tab, as it says", async () => {
+    const { page, faults, findings } = await app.open(path("evaluators/new"));
+    const code = page.getByRole("textbox", { name: "Code" });
+    const hint = page.getByText("Tab indents. Escape, then Tab leaves the editor.");
+    await code.waitFor();
+    expect(await hint.isVisible()).toBe(false);
+    await code.press("Control+End");
+    await page.keyboard.type("x");
+    const before = await code.innerText();
+
+    await page.keyboard.press("Tab");
+    const indented = await code.innerText();
+    expect(indented).not.toBe(before);
+    expect(await hint.isVisible()).toBe(true);
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+
+    expect(await isFocused(code)).toBe(false);
+    expect(await code.innerText()).toBe(indented);
+    expect(await hint.isVisible()).toBe(false);
     expect(faults).toEqual([]);
   });
 });

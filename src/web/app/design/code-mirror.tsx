@@ -8,15 +8,39 @@ import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, Prec } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import type { CodeEditorProps, CodeFault, CodeLanguage } from "./code-editor.tsx";
 import { promptVariables, tokenTheme } from "./code-theme.ts";
 
+const tabHint = "Tab indents. Escape, then Tab leaves the editor.";
+
+/**
+ * Tab indents, until Escape gives it back to the page for as long as the focus stays. In a dialog
+ * Escape belongs to the dialog, so only code that stands in a page is edited so; in the other
+ * languages Tab always leaves. Source: WCAG 2.1.2, No keyboard trap.
+ */
+const tabIndents: Extension = [
+  keymap.of([indentWithTab]),
+  Prec.high(
+    keymap.of([
+      {
+        key: "Escape",
+        run: (view) => {
+          view.setTabFocusMode(true);
+          return false;
+        },
+      },
+    ]),
+  ),
+  EditorView.domEventHandlers({ blur: (_event, view) => view.setTabFocusMode(false) }),
+  EditorView.contentAttributes.of({ "aria-description": tabHint }),
+];
+
 const languages: Record<CodeLanguage, () => Extension> = {
   json: () => json(),
-  python: () => python(),
+  python: () => [python(), tabIndents],
   prompt: () => promptVariables,
   text: () => [],
 };
@@ -68,7 +92,12 @@ export function CodeMirror(props: CodeEditorProps) {
     const editor = view.current;
     if (editor) editor.dispatch(setDiagnostics(editor.state, toDiagnostics(editor.state, faults)));
   }, [faults]);
-  return <div ref={host} className="code-editor" data-read-only={isReadOnly} />;
+  return (
+    <>
+      <div ref={host} className="code-editor" data-read-only={isReadOnly} />
+      {language === "python" && !isReadOnly ? <p className="code-hint">{tabHint}</p> : null}
+    </>
+  );
 }
 
 /** Parts of an editor that change while it is on the screen. */
@@ -94,8 +123,6 @@ function createState(
         ...defaultKeymap,
         ...historyKeymap,
         ...searchKeymap,
-        // Escape and then Tab leaves the editor, for people who move by keys.
-        indentWithTab,
       ]),
       history(),
       lineNumbers(),
