@@ -3,6 +3,7 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { encryptionKeyFlag } from "../support/alerts.ts";
+import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 
 const app = givenApp({ flags: () => ({ "encryption-keys": encryptionKeyFlag }) });
@@ -130,6 +131,40 @@ describe("the code editor", () => {
     expect(await isFocused(code)).toBe(false);
     expect(await code.innerText()).toBe(indented);
     expect(await hint.isVisible()).toBe(false);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a dialog that opens", () => {
+  test.each([
+    { place: "prompts", opener: "Create prompt", field: "Name" },
+    { place: "experiments", opener: "Start run", field: "Prompt" },
+    { place: "settings?tab=members", opener: "Add member", field: "E-mail" },
+  ])("has the focus in its first field: $opener", async ({ place, opener, field }) => {
+    const { page, faults } = await app.open(path(place));
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: opener }).first().click();
+    await dialog.waitFor();
+
+    await expect.poll(() => isFocused(dialog.getByLabel(field)), patience).toBe(true);
+    expect(await page.getByRole("tooltip").count()).toBe(0);
+    await page.keyboard.press("Escape");
+
+    await dialog.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
+  test("without a field has the focus itself, and no tooltip over its text", async () => {
+    const { page, faults } = await app.open(path("traces"));
+    await page.getByRole("heading", { name: "Send your first trace" }).waitFor();
+
+    await page.keyboard.press("?");
+
+    const dialog = page.getByRole("dialog", { name: "Keys" });
+    await expect.poll(() => isFocused(dialog), patience).toBe(true);
+    expect(await page.getByRole("tooltip").count()).toBe(0);
+    await page.keyboard.press("Tab");
+    await page.getByRole("tooltip", { name: "Close" }).waitFor();
     expect(faults).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 // Dialog, Drawer and ConfirmDialog: what takes the whole attention. Escape and the veil close them;
-// the focus stays inside and returns to where it was.
+// the focus begins at the first field, stays inside and returns to where it was.
 
 import { X } from "lucide-react";
 import { Dialog as Primitive } from "radix-ui";
@@ -34,6 +34,7 @@ export function Dialog(props: DialogProps) {
         <Primitive.Content
           className="dialog"
           data-width={width}
+          onOpenAutoFocus={focusField}
           {...(description === undefined && { "aria-describedby": undefined })}
         >
           <header>
@@ -51,6 +52,23 @@ export function Dialog(props: DialogProps) {
       </Primitive.Portal>
     </Primitive.Root>
   );
+}
+
+/** Moves the focus to the first field of a dialog, or to the dialog itself if it has none. */
+function focusField(event: Event): void {
+  event.preventDefault();
+  const content = event.currentTarget as HTMLElement;
+  const field = content.querySelector<HTMLElement>(
+    ".dialog-body :is(input, select, textarea):enabled",
+  );
+  (field ?? content).focus();
+  if (field instanceof HTMLInputElement) field.select();
+}
+
+/** Moves the focus to a drawer itself, whose first button is the one that closes it. */
+function focusDrawer(event: Event): void {
+  event.preventDefault();
+  (event.currentTarget as HTMLElement).focus();
 }
 
 function CloseButton() {
@@ -77,7 +95,12 @@ export function Drawer({ isOpen, onClose, title, side = "right", actions, childr
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
         <div className="veil" onClick={onClose} />
-        <Primitive.Content className="drawer" data-side={side} aria-describedby={undefined}>
+        <Primitive.Content
+          className="drawer"
+          data-side={side}
+          aria-describedby={undefined}
+          onOpenAutoFocus={focusDrawer}
+        >
           <header>
             <Primitive.Title>{title}</Primitive.Title>
             {actions}

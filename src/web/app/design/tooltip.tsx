@@ -2,7 +2,7 @@
 // the only place of anything, since touch has no hover.
 
 import { Tooltip as Primitive } from "radix-ui";
-import type { ReactNode } from "react";
+import type { FocusEvent, ReactNode } from "react";
 import { Keys } from "./keys.tsx";
 import "./tooltip.css";
 
@@ -15,10 +15,17 @@ export type TooltipProps = {
   readonly children: ReactNode;
 };
 
+/** Keeps focus that the app moves after a click from opening the tooltip over other content. */
+function openForKeysOnly(event: FocusEvent): void {
+  if (!event.target.matches(":focus-visible")) event.preventDefault();
+}
+
 export function Tooltip({ text, keys, side = "bottom", children }: TooltipProps) {
   return (
     <Primitive.Root>
-      <Primitive.Trigger asChild>{children}</Primitive.Trigger>
+      <Primitive.Trigger asChild onFocus={openForKeysOnly}>
+        {children}
+      </Primitive.Trigger>
       <Primitive.Portal>
         <Primitive.Content className="tooltip" side={side} sideOffset={6} collisionPadding={8}>
           {text}
