@@ -8,6 +8,7 @@ import { memo, useEffect, useId, useRef, useState } from "react";
 import type { CSSProperties, KeyboardEvent, ReactNode } from "react";
 import { useCommands } from "../shell/commands.ts";
 import { Checkbox } from "./input.tsx";
+import { revealRow } from "./reveal-row.ts";
 import { Loading } from "./states.tsx";
 import { TableHead } from "./table-head.tsx";
 import { type Column, type features, type GridTable, useGrid } from "./table-model.ts";
@@ -60,7 +61,7 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
     estimateSize: () => rowHeightPx,
     overscan: 12,
   });
-  const moves = useMoves(props, items, (index) => virtual.scrollToIndex(index));
+  const moves = useMoves(props, items, (index) => revealRow(scroller.current, index, rowHeightPx));
   const id = useId();
   const shown = virtual.getVirtualItems();
   const lastShown = shown.at(-1)?.index ?? 0;

@@ -4,6 +4,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useId, useRef } from "react";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
+import { revealRow } from "../../design/reveal-row.ts";
 import "../../design/rows.css";
 import { useCommands } from "../../shell/commands.ts";
 import type { SessionEvent } from "../session/session-event.ts";
@@ -28,12 +29,11 @@ export function CompareTable({ rows, chosen, onChoose }: CompareTableProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeightPx,
     overscan: 12,
-    scrollPaddingStart: rowHeightPx,
   });
   const at = rows.findIndex(({ key }) => key === chosen);
   const move = (step: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, at + step));
-    virtual.scrollToIndex(next);
+    revealRow(scroller.current, next, rowHeightPx);
     onChoose(rows[next]?.key ?? "");
   };
   useCommands([

@@ -4,6 +4,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useCallback, useEffect, useId, useMemo, useRef } from "react";
 import { formatDuration } from "../../design/format.ts";
+import { revealRow } from "../../design/reveal-row.ts";
 import "../../design/rows.css";
 import { useCommands } from "../../shell/commands.ts";
 import { type SessionTree, type TreeNode, visibleNodes } from "./session-tree.ts";
@@ -35,12 +36,11 @@ export function TraceTree(props: TraceTreeProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeightPx,
     overscan: 12,
-    scrollPaddingStart: rowHeightPx,
   });
   const place = useMemo(() => placeIn(visible, selected), [visible, selected]);
   useEffect(() => {
-    if (place >= 0) virtual.scrollToIndex(place);
-    // Only a new choice moves the view; the virtualizer itself is new at each render.
+    revealRow(scroller.current, place, rowHeightPx);
+    // Only a new choice moves the view; the place also changes as events come in above it.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [selected]);
   useEffect(() => {

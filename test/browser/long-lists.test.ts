@@ -1,0 +1,106 @@
+// Lists that are longer than their window, in a real browser: keys never lead below an edge.
+
+import type { Locator } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { patience } from "../support/patience.ts";
+import type { TestApp } from "./support/app.ts";
+import { givenApp } from "./support/given-app.ts";
+
+const steps = 120;
+const failedStep = 80;
+/** Scrolling follows a key at once, so a row that is hidden stays so. */
+const seenWithin = { timeout: 10_000 };
+
+async function prepare(app: TestApp): Promise<void> {
+  const startMs = Date.now() - 3_600_000;
+  for (const sessionId of ["long-a", "long-b"]) {
+    const events = Array.from({ length: steps }, (_, at) => ({
+      ...{ event_id: `${sessionId}-${at}`, session_id: sessionId, source: "production" },
+      ...{ event_type: "tool", event_name: `step ${at}`, inputs: {}, outputs: {} },
+      ...{ start_time: startMs + at * 1_000, duration: 900 },
+      ...(at === failedStep && { error: "the bank answered 503" }),
+    }));
+    await app.call("POST", "/session/start", {
+      session: {
+        ...{ session_id: sessionId, session_name: "long", source: "production" },
+        ...{ start_time: startMs },
+      },
+    });
+    await app.call("POST", "/events/batch", { events });
+  }
+}
+
+const app = givenApp({ prepare });
+
+const tracesPath = (rest: string): string => `/app/p/${app.service.projectId}/traces${rest}`;
+
+/** Whether a point at the middle of a row, near each of its edges, shows the row. Runs in the page. */
+function isWholeRow(row: unknown): boolean {
+  type Box = { readonly left: number; readonly top: number; readonly bottom: number };
+  type Row = {
+    getBoundingClientRect(): Box;
+    closest(selector: string): { getBoundingClientRect(): Box; readonly clientWidth: number };
+    contains(other: unknown): boolean;
+  };
+  const { document } = globalThis as unknown as {
+    document: { elementFromPoint(x: number, y: number): unknown };
+  };
+  const one = row as Row;
+  const { top, bottom } = one.getBoundingClientRect();
+  const list = one.closest("[role=tree], [role=grid]");
+  const x = list.getBoundingClientRect().left + list.clientWidth / 2;
+  return [top + 2, (top + bottom) / 2, bottom - 2].every((y) =>
+    one.contains(document.elementFromPoint(x, y)),
+  );
+}
+
+/** Presses a key until a row is the chosen one, and waits until the row is seen as a whole. */
+async function walkTo(row: Locator, key: string): Promise<void> {
+  const walk = async (): Promise<number> => {
+    const count = await row.count();
+    if (count === 0) await row.page().keyboard.press(key);
+    return count;
+  };
+  await expect.poll(walk, { ...patience, interval: 5 }).toBe(1);
+  await isSeen(row);
+}
+
+async function isSeen(row: Locator): Promise<void> {
+  await row.waitFor({ state: "attached" });
+  await expect.poll(() => row.evaluate(isWholeRow), seenWithin).toBe(true);
+}
+
+describe.each([{ size: "wide" }, { size: "narrow" }] as const)("by keys, $size", ({ size }) => {
+  test("the chosen event of a long session is in view", async () => {
+    const { page, faults } = await app.open(tracesPath("/long-a"), { size });
+    const tree = page.getByRole("tree", { name: "Events" });
+    const chosen = (at: number): Locator =>
+      tree
+        .locator('[aria-selected="true"]')
+        .filter({ has: page.getByText(`step ${at}`, { exact: true }) });
+    await tree.getByText("step 1", { exact: true }).waitFor();
+
+    await walkTo(chosen(39), "ArrowDown");
+    await walkTo(chosen(9), "ArrowUp");
+    await page.keyboard.press("e");
+    await isSeen(chosen(failedStep));
+    await page.keyboard.press("End");
+    await isSeen(chosen(steps - 1));
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    { name: "list", list: "Events", path: "?tab=events" },
+    { name: "comparison", list: "Steps of both sessions", path: "/compare?a=long-a&b=long-b" },
+  ])("the chosen row of a long $name is in view", async ({ list, path }) => {
+    const { page, faults } = await app.open(tracesPath(path), { size });
+    const rows = page.getByRole("grid", { name: list }).getByRole("row");
+    const chosen = (at: number): Locator =>
+      page.locator(`[aria-rowindex="${at}"]:is([data-active="true"], [aria-selected="true"])`);
+    await rows.nth(5).waitFor();
+
+    await walkTo(chosen(40), "j");
+    await walkTo(chosen(10), "k");
+    expect(faults).toEqual([]);
+  });
+});
