@@ -1,7 +1,7 @@
 // The time axis of a histogram: places of buckets, and ticks on whole hours and days.
 
 import { expect, test } from "vitest";
-import { tickTimes, toBuckets } from "../../../src/web/app/design/histogram-scale.ts";
+import { stackHeights, tickTimes, toBuckets } from "../../../src/web/app/design/histogram-scale.ts";
 
 const hourMs = 3_600_000;
 const startMs = new Date(2026, 4, 3, 22).getTime();
@@ -32,4 +32,17 @@ test("ticks of long ranges stand on midnights", () => {
 test("no buckets have no ticks, and one has a width", () => {
   expect(tickTimes(toBuckets([]))).toEqual([]);
   expect(toBuckets([startMs])).toMatchObject([{ left: 0, width: 1 }]);
+});
+
+test.each([
+  { name: "small counts beside a spike", values: [58, 2], max: 100_000, want: [2, 2] },
+  { name: "zeros", values: [0, 0], max: 100_000, want: [0, 0] },
+  { name: "one error on a bar of full height", values: [999, 1], max: 1_000, want: [48, 2] },
+  { name: "one call under errors of full height", values: [1, 999], max: 1_000, want: [2, 48] },
+  { name: "large counts to scale", values: [30, 10], max: 100, want: [15, 5] },
+  { name: "nothing at all", values: [], max: 1, want: [] },
+])("bars show $name", ({ values, max, want }) => {
+  const got = stackHeights(values, { max, heightPx: 50 });
+
+  expect(got.map((height) => Math.round(height * 100) / 100)).toEqual(want);
 });

@@ -1,4 +1,5 @@
-// The time axis of a histogram: places of buckets and ticks as shares of its width. Pure.
+// The axes of a histogram: places of buckets and ticks as shares of its width, heights of its bars.
+// Pure.
 
 export type Bucket = {
   /** First and last millisecond. */
@@ -25,6 +26,26 @@ export function toBuckets(times: readonly number[]): readonly Bucket[] {
       ...{ left: (from - first) / spanMs, width: (end - from) / spanMs },
     };
   });
+}
+
+/** Least height of a part of a bar that is not zero, in pixels. */
+const partMinPx = 2;
+
+/**
+ * Returns the heights of the stacked parts of a bar, in pixels of a picture of `heightPx`. A part
+ * that is not zero is always seen, however high the highest bar is: it takes its least height from
+ * the largest part if the picture has no room above.
+ */
+export function stackHeights(
+  values: readonly number[],
+  { max, heightPx }: { readonly max: number; readonly heightPx: number },
+): readonly number[] {
+  const heights = values.map((value) =>
+    value > 0 ? Math.max(partMinPx, (value / max) * heightPx) : 0,
+  );
+  const overPx = Math.max(0, heights.reduce((sum, height) => sum + height, 0) - heightPx);
+  const largest = heights.indexOf(Math.max(...heights));
+  return heights.map((height, at) => (at === largest ? height - overPx : height));
 }
 
 export type Tick = { readonly timeMs: number; readonly share: number };

@@ -3,7 +3,7 @@
 
 import { type KeyboardEvent, type PointerEvent, useId, useState } from "react";
 import { formatTime } from "./format.ts";
-import { type Bucket, formatTick, tickTimes, toBuckets } from "./histogram-scale.ts";
+import { type Bucket, formatTick, stackHeights, tickTimes, toBuckets } from "./histogram-scale.ts";
 import type { TimeRange } from "./time-range.ts";
 import "./histogram.css";
 
@@ -30,6 +30,8 @@ export type HistogramProps = {
 const clickPx = 5;
 const barShare = 0.82;
 const headroom = 1.06;
+/** Height of the bars in pixels, as histogram.css lays them out. */
+const canvasPx = 57;
 
 export function Histogram(props: HistogramProps) {
   const { label, times, series, format } = props;
@@ -127,11 +129,13 @@ function Bars({ buckets, series }: Pick<CanvasProps, "buckets" | "series">) {
   );
   const max = Math.max(...sums, 0) * headroom || 1;
   return (
-    <svg viewBox="0 0 1000 1000" preserveAspectRatio="none" aria-hidden>
+    <svg viewBox={`0 0 1000 ${canvasPx}`} preserveAspectRatio="none" aria-hidden>
       {buckets.map(({ from, left, width }, index) => {
-        let top = 1_000;
-        return series.map(({ label, values, color }) => {
-          const height = ((values[index] ?? 0) / max) * 1_000;
+        const counts = series.map(({ values }) => values[index] ?? 0);
+        const heights = stackHeights(counts, { max, heightPx: canvasPx });
+        let top = canvasPx;
+        return series.map(({ label, color }, at) => {
+          const height = heights[at] ?? 0;
           top -= height;
           return height === 0 ? null : (
             <rect
