@@ -3,6 +3,9 @@
 import { describe, expect, test } from "vitest";
 import { summarizeEvent } from "../../../src/web/app/pages/traces/event-summary.ts";
 
+const base64 = Buffer.alloc(12_000, 7).toString("base64");
+const png = `data:image/png;base64,${base64}`;
+
 describe("summarizeEvent finds the question in", () => {
   test.each([
     { name: "a chat history", inputs: { chat_history: [system("Be kind."), user("Why?")] } },
@@ -68,6 +71,35 @@ describe("summarizeEvent", () => {
     const inputs = { messages: [user([{ type: "text", text: "What is it?" }, image])] };
 
     expect(summarizeEvent({ inputs }).question).toBe("What is it? [image]");
+  });
+
+  test.each([
+    {
+      name: "a member",
+      inputs: { photo: png, width: 64 },
+      want: "photo: [image/png, 12 kB], width: 64",
+    },
+    {
+      name: "a member deep inside",
+      inputs: { page: { scan: png } },
+      want: "page: {scan: [image/png, 12 kB]}",
+    },
+    { name: "the question", inputs: { input: png }, want: "[image/png, 12 kB]" },
+    { name: "bare base64", inputs: { scan: base64 }, want: "scan: [base64, 12 kB]" },
+    { name: "a list of images", inputs: { rows: [png] }, want: "rows: [[image/png, 12 kB]]" },
+    {
+      name: "a picture in Markdown",
+      inputs: { text: `See ![it](${png})` },
+      want: "See ![it]([image/png]",
+    },
+    // Too long to be parsed.
+    {
+      name: "JSON as text",
+      inputs: JSON.stringify({ photo: png + base64 }),
+      want: '{"photo":"[image/png]',
+    },
+  ])("names data in base64 instead of showing it: $name", ({ inputs, want }) => {
+    expect(summarizeEvent({ inputs }).question).toBe(want);
   });
 
   test("outlines an object of no known convention", () => {

@@ -47,7 +47,7 @@ const base64 = /^[A-Za-z0-9+/]{200,}={0,2}$/;
 const lookedAt = 400;
 
 /** Returns the type and size of data in base64; undefined for other text. */
-function mediaOf(text: string): string | undefined {
+export function mediaOf(text: string): string | undefined {
   const url = dataUrl.exec(text.slice(0, lookedAt));
   if (!url && (text.length < lookedAt || !base64.test(text.slice(0, lookedAt)))) return undefined;
   const chars = text.length - (url?.[0].length ?? 0);

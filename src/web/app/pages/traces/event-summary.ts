@@ -3,6 +3,7 @@
 // bounded: a payload of megabytes is read up to a few hundred characters.
 
 import { type MessagePart, toChatMessages } from "../../design/chat-message.ts";
+import { mediaOf } from "../../design/preview.ts";
 
 export type EventSummary = {
   /** The question; undefined for an event without inputs. */
@@ -62,6 +63,8 @@ function read(value: unknown, keys: readonly string[], pick: Pick, depth: number
 
 /** Opens a text that is JSON of an envelope; anything else is the text itself. */
 function readText(text: string, keys: readonly string[], pick: Pick, depth: number): string {
+  const media = mediaOf(text);
+  if (media !== undefined) return media;
   const start = text.trimStart().slice(0, 1);
   const isShort = text.length <= textParsedMax;
   if ((start !== "{" && start !== "[") || !isShort || depth > depthMax) return text;
@@ -133,7 +136,7 @@ function readCalls(fields: Fields): string {
 
 /** Returns the first members of a value as `key: value, …`; never a whole payload. */
 function toOutline(value: unknown, depth: number): string {
-  if (typeof value === "string") return value.slice(0, lineMax);
+  if (typeof value === "string") return mediaOf(value) ?? value.slice(0, lineMax);
   if (typeof value !== "object" || value === null) return value === null ? "" : formatScalar(value);
   if (depth > 2) return "…";
   const isList = Array.isArray(value);
@@ -158,10 +161,14 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Makes one line of a text: spaces joined, marks of direction left out, cut at its end. */
+/** Data URLs inside of a text, such as a picture in Markdown. */
+const dataUrls = /data:([\w.+-]+\/[\w.+-]+);base64,[A-Za-z0-9+/=]+/g;
+
+/** Makes one line of a text: data URLs named, spaces joined, marks of direction left out, cut. */
 function toLine(text: string): string | undefined {
   const line = text
     .slice(0, lineMax * 2)
+    .replaceAll(dataUrls, (_, type: string) => `[${type}]`)
     .replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "")
     .replaceAll(/[\s\p{Cc}]+/gu, " ")
     .trim();
