@@ -1,5 +1,5 @@
-// JsonView: JSON as a foldable tree. Its lines are virtual, and long strings are cut in their line
-// and shown in full below it, so that a megabyte is as light as a word.
+// JsonView: JSON as a foldable tree. Its lines are virtual. Short strings wrap; long ones are cut in
+// their line and shown in full below it, so that a megabyte is as light as a word.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight } from "lucide-react";
@@ -22,6 +22,14 @@ export type JsonViewProps = {
 const lineHeightPx = 24;
 /** Characters of a string in its line; a longer one is opened like a container. */
 const inlineChars = 160;
+/** Line breaks of a string in its line; one with more is opened too. */
+const inlineBreaks = 3;
+
+/** Returns whether a string is too long to be shown as a whole in its line. */
+function isLongText(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  return value.length > inlineChars || value.split("\n").length - 1 > inlineBreaks;
+}
 
 export function JsonView({ value, label, openDepth = 1, linesMax = 30 }: JsonViewProps) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
@@ -82,7 +90,7 @@ type LineProps = {
 
 function Line({ line, isToggled, onToggle }: LineProps) {
   const { path, depth, name, value, size, isOpen } = line;
-  const isLong = typeof value === "string" && value.length > inlineChars;
+  const isLong = isLongText(value);
   const canOpen = isLong || (size !== undefined && size > 0);
   const isShown = isLong ? isToggled : isOpen;
   const indent = { paddingLeft: Math.min(depth, indentsMax) * 16 };
@@ -133,11 +141,10 @@ function Value({ value, size, isOpen }: ValueProps) {
     return <span className="json-summary">{isOpen ? "" : `${size} ${what}`}</span>;
   }
   if (typeof value === "string") {
-    if (value.length > inlineChars && isOpen) return <span className="json-summary">text</span>;
-    const text = value.length > inlineChars ? `${value.slice(0, inlineChars)}…` : value;
+    const isLong = isLongText(value);
     return (
-      <span className="json-value truncate" data-kind="string" dir="auto">
-        {text}
+      <span className="json-value" data-kind="string" data-wraps={!isLong} dir="auto">
+        {value.length > inlineChars ? `${value.slice(0, inlineChars)}…` : value}
       </span>
     );
   }

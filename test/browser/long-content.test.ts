@@ -1,4 +1,5 @@
-// Lists that are longer than their window, in a real browser: keys never lead below an edge.
+// Content that is longer than its window, in a real browser: keys never lead below the edge of a
+// list, and texts are read as a whole.
 
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
@@ -8,15 +9,22 @@ import { givenApp } from "./support/given-app.ts";
 
 const steps = 120;
 const failedStep = 80;
+const inputs = {
+  note: "The customer wants the whole order back, and has asked for it three times since Monday.",
+  after: "Friday",
+  address: "12 Market Square\nBern",
+  chat: "hello\n".repeat(8),
+};
 /** Scrolling follows a key at once, so a row that is hidden stays so. */
 const seenWithin = { timeout: 10_000 };
 
 async function prepare(app: TestApp): Promise<void> {
   const startMs = Date.now() - 3_600_000;
-  for (const sessionId of ["long-a", "long-b"]) {
-    const events = Array.from({ length: steps }, (_, at) => ({
+  const sessions = { "long-a": steps, "long-b": steps };
+  for (const [sessionId, length] of Object.entries(sessions)) {
+    const events = Array.from({ length }, (_, at) => ({
       ...{ event_id: `${sessionId}-${at}`, session_id: sessionId, source: "production" },
-      ...{ event_type: "tool", event_name: `step ${at}`, inputs: {}, outputs: {} },
+      ...{ event_type: "tool", event_name: `step ${at}`, inputs, outputs: {} },
       ...{ start_time: startMs + at * 1_000, duration: 900 },
       ...(at === failedStep && { error: "the bank answered 503" }),
     }));
@@ -26,7 +34,9 @@ async function prepare(app: TestApp): Promise<void> {
         ...{ start_time: startMs },
       },
     });
-    await app.call("POST", "/events/batch", { events });
+    for (let at = 0; at < length; at += 500) {
+      await app.call("POST", "/events/batch", { events: events.slice(at, at + 500) });
+    }
   }
 }
 
@@ -104,3 +114,39 @@ describe.each([{ size: "wide" }, { size: "narrow" }] as const)("by keys, $size",
     expect(faults).toEqual([]);
   });
 });
+
+/** Returns the texts that are cut or lie over the line below them. Runs in the page. */
+function hiddenTexts(lines: unknown[]): readonly string[] {
+  type Line = {
+    readonly textContent: string;
+    getBoundingClientRect(): { readonly top: number; readonly bottom: number };
+    querySelector(selector: string): { readonly scrollWidth: number; readonly clientWidth: number };
+  };
+  return (lines as Line[])
+    .filter((line, index) => {
+      const value = line.querySelector(".json-value");
+      const below = (lines as Line[])[index + 1]?.getBoundingClientRect().top ?? Infinity;
+      const isOver = line.getBoundingClientRect().bottom > below + 1;
+      return isOver || value.scrollWidth > value.clientWidth;
+    })
+    .map(({ textContent }) => textContent);
+}
+
+test.each([{ size: "wide" }, { size: "narrow" }] as const)(
+  "texts in JSON are read as a whole, $size",
+  async ({ size }) => {
+    const address = tracesPath("/long-a?event=long-a-3&tab=data");
+    const { page, faults, picture } = await app.open(address, { size });
+    const tree = page.getByRole("group", { name: "Inputs" });
+    await tree.getByText(inputs.note).waitFor();
+
+    const lines = tree.locator(".json-line");
+    const seen = lines.filter({ hasText: /note|after|address/ });
+    await expect.poll(() => seen.evaluateAll(hiddenTexts), seenWithin).toEqual([]);
+    // Many lines in few characters are opened by a button.
+    await tree.getByRole("button", { name: "Unfold chat" }).click();
+    await expect.poll(() => tree.locator(".json-text").count(), seenWithin).toBe(1);
+    await picture("session-json");
+    expect(faults).toEqual([]);
+  },
+);
