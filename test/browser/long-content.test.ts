@@ -1,5 +1,5 @@
 // Content that is longer than its window, in a real browser: keys never lead below the edge of a
-// list, and texts are read as a whole.
+// list, texts are read as a whole, and a session of several pages says that it is being read.
 
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
@@ -9,6 +9,8 @@ import { givenApp } from "./support/given-app.ts";
 
 const steps = 120;
 const failedStep = 80;
+/** Events that the page of a session reads at once. */
+const firstPage = 1_000;
 const inputs = {
   note: "The customer wants the whole order back, and has asked for it three times since Monday.",
   after: "Friday",
@@ -20,7 +22,7 @@ const seenWithin = { timeout: 10_000 };
 
 async function prepare(app: TestApp): Promise<void> {
   const startMs = Date.now() - 3_600_000;
-  const sessions = { "long-a": steps, "long-b": steps };
+  const sessions = { "long-a": steps, "long-b": steps, pages: firstPage + 20 };
   for (const [sessionId, length] of Object.entries(sessions)) {
     const events = Array.from({ length }, (_, at) => ({
       ...{ event_id: `${sessionId}-${at}`, session_id: sessionId, source: "production" },
@@ -150,3 +152,59 @@ test.each([{ size: "wide" }, { size: "narrow" }] as const)(
     expect(faults).toEqual([]);
   },
 );
+
+describe("a session of several pages", () => {
+  test("says that it reads on without moving what is shown", async () => {
+    const { page, faults, findings, picture, goOn } = await openHeld({
+      session: "pages",
+      asked: 2,
+    });
+    const tree = page.getByRole("tree", { name: "Events" });
+    const note = page.getByText("Loading more events");
+    await tree.getByText("step 1", { exact: true }).waitFor();
+    await note.waitFor();
+    const during = await tree.boundingBox();
+    await picture("session-reading");
+    expect(await findings()).toEqual([]);
+
+    goOn();
+
+    await note.waitFor({ state: "detached" });
+    expect(await tree.boundingBox()).toEqual(during);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a session that is read anew", () => {
+  test("shows no wait, and goes on to say that its event is not there", async () => {
+    const { page, faults, held } = await openHeld({ session: "long-a?event=gone", asked: 2 });
+    const notice = page.getByText("is not in this session");
+    await notice.waitFor();
+    await page.clock.install();
+
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await held;
+    await page.clock.fastForward(5_000);
+
+    expect(await notice.isVisible()).toBe(true);
+    expect(await page.getByText("Loading more events").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});
+
+/** Opens a session and holds the answer to its request of this number until `goOn` is called. */
+async function openHeld({ session, asked }: { readonly session: string; readonly asked: number }) {
+  const [released, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const opened = await app.open("/app/components");
+  let count = 0;
+  await opened.page.route("**/ListSessionSkeleton**", async (route) => {
+    count += 1;
+    if (count === asked) {
+      held.resolve();
+      await released.promise;
+    }
+    await route.continue();
+  });
+  await opened.page.goto(app.service.url + tracesPath(`/${session}`));
+  return { ...opened, held: held.promise, goOn: () => released.resolve() };
+}

@@ -10,6 +10,7 @@ import { ConversationView } from "./conversation-view.tsx";
 import { EventDetails } from "./event-details.tsx";
 import { FlameGraph } from "./flame-graph.tsx";
 import { sessionRoute, type SessionSearch } from "./route.tsx";
+import { ReadingNote } from "./reading-note.tsx";
 import { totalCostOf } from "./session-event.ts";
 import { SessionActions, SessionCrumbs } from "./session-header.tsx";
 import { SessionToolbar } from "./session-toolbar.tsx";
@@ -42,7 +43,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
     [navigate],
   );
   const skeleton = useSkeleton(sessionId);
-  const { tree, totals, error, isReading } = skeleton;
+  const { tree, totals, error, isReading, isWhole } = skeleton;
   const hits = useSessionSearch(sessionId, search.q ?? "", tree);
   const session = tree?.nodes[0]?.event;
   const estimate = useMemo(() => tree && totalCostOf(tree.nodes.map((node) => node.event)), [tree]);
@@ -55,7 +56,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
   }
   const name = session?.name ?? "Session";
   const { event } = search;
-  const isAbsent = event !== undefined && !isReading && tree?.indexOf.has(event) === false;
+  const isAbsent = event !== undefined && isWhole && tree?.indexOf.has(event) === false;
   return (
     <Page
       title={name}
@@ -66,13 +67,13 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
           session={session}
           totals={totals}
           // Until all events are there, only the costs that were sent are known as a whole.
-          estimate={isReading ? undefined : estimate}
-          isReading={isReading}
+          estimate={isWhole ? estimate : undefined}
           hits={hits}
           setSearch={setSearch}
         />
       }
     >
+      <ReadingNote isReading={isReading && tree !== undefined} />
       {error ? <ErrorState error={error} isInline onRetry={skeleton.refresh} /> : null}
       {isAbsent ? (
         <p className="session-notice" role="status">

@@ -3,7 +3,7 @@
 import { Search } from "lucide-react";
 import { useRef } from "react";
 import type { SessionTotals } from "../../../../../gen/waggle/v1/session_pb.js";
-import { Badge, Status } from "../../design/badge.tsx";
+import { Status } from "../../design/badge.tsx";
 import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { Input } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
@@ -20,7 +20,6 @@ export type SessionToolbarProps = {
   readonly totals: SessionTotals | undefined;
   /** Cost with estimates; undefined while it is not known. */
   readonly estimate: TotalCost | undefined;
-  readonly isReading: boolean;
   readonly hits: SessionHits;
   readonly setSearch: SetSearch;
 };
@@ -32,7 +31,7 @@ const views = [
 ];
 
 export function SessionToolbar(props: SessionToolbarProps) {
-  const { session, totals, estimate, isReading, hits, setSearch } = props;
+  const { session, totals, estimate, hits, setSearch } = props;
   const { view = "tree" } = sessionRoute.useSearch();
   return (
     <>
@@ -72,7 +71,6 @@ export function SessionToolbar(props: SessionToolbarProps) {
           },
         ]}
       />
-      {isReading && session ? <Badge>Loading more events</Badge> : null}
     </>
   );
 }

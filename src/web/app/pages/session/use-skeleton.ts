@@ -27,8 +27,10 @@ export type Skeleton = {
   readonly tree: SessionTree | undefined;
   readonly totals: SessionTotals | undefined;
   readonly error: ApiError | null;
-  /** Whether pages are still on their way. */
+  /** Whether pages that were not read before are on their way; reading anew is not meant. */
   readonly isReading: boolean;
+  /** Whether all pages have been read. */
+  readonly isWhole: boolean;
   readonly refresh: () => void;
 };
 
@@ -69,7 +71,8 @@ export function useSkeleton(sessionId: string | undefined): Skeleton {
     tree,
     totals: first?.totals,
     error,
-    isReading: hasNextPage || pages.isFetching,
+    isReading: error === null && (hasNextPage || first === undefined),
+    isWhole: first !== undefined && !hasNextPage,
     refresh: () => void refetch(),
   };
 }
