@@ -62,6 +62,25 @@ describe("the first visit", () => {
     expect(faults).toEqual([]);
   });
 
+  test("says what a program lacks, and offers another key after the page was left", async () => {
+    const { projectId } = await givenAProject(app.service.database);
+    const { page, faults } = await app.open(`/app/p/${projectId}/traces`);
+    await page.getByText("put a key in place of YOUR_WAGGLE_KEY").waitFor();
+    await page.getByRole("button", { name: "Create ingestion key" }).click();
+    await page.getByText("complete as it stands").waitFor();
+    await page.getByRole("tab", { name: "OpenAI client" }).click();
+    await page.getByText("put a key in place of YOUR_WAGGLE_KEY").waitFor();
+    await page.getByText("which is set up under Settings").waitFor();
+    expect(await page.getByText("Set up a provider first").count()).toBe(0);
+
+    await page.reload();
+
+    await page.getByText("was made on an earlier visit").waitFor();
+    await page.getByRole("button", { name: "Create another ingestion key" }).click();
+    await page.getByText("complete as it stands").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("turns to the trace that its TypeScript program sends", async () => {
     const path = `/app/p/${app.service.projectId}/traces`;
     const { page, faults } = await app.open(path);

@@ -3,12 +3,14 @@
 
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { LlmProxyService } from "../../../../../../gen/waggle/v1/llm_proxy_pb.js";
 import type { Session } from "../../../../../../gen/waggle/v1/session_pb.js";
 import { pageAddress, useCurrentProjectId } from "../../../api/project.ts";
+import { useRpc } from "../../../api/query.ts";
 import { Tabs } from "../../../design/tabs.tsx";
 import { KeyStep } from "./key-step.tsx";
 import { SnippetCode } from "./snippet-code.tsx";
-import { createSnippets, type Snippet } from "./snippets.ts";
+import { createSnippets, keyPlaceholder, type Snippet } from "./snippets.ts";
 import "./first-visit.css";
 
 export type FirstVisitProps = {
@@ -28,14 +30,24 @@ export function FirstVisit({ arrived }: FirstVisitProps) {
   }, [arrived, navigate, projectId]);
   const { origin } = globalThis.location;
   // Each program with the key of its own kind.
-  const snippets = createSnippets({ origin, keys });
+  const { data: models } = useRpc(LlmProxyService.method.listModels, {}, { staleMs: 60_000 });
+  const providers = models && {
+    models: models.data.map(({ id }) => id),
+    hasNone: models.data.length + models.unavailableProviders.length === 0,
+  };
+  const snippets = createSnippets({ origin, keys, providers });
+  const chosen = snippets.find(({ id }) => id === tab);
+  const isComplete = chosen !== undefined && keys[chosen.key] !== undefined;
   return (
     <div className="first-visit">
       <div className="first-visit-body">
         <h2>Send your first trace</h2>
         <p>
-          This project has no traces yet. Run one of these: it is complete as it stands, and this
-          page turns to the trace when it arrives.
+          This project has no traces yet.{" "}
+          {isComplete
+            ? "The program below is complete as it stands: run it."
+            : `Choose a program, put a key in place of ${keyPlaceholder}, and run it.`}{" "}
+          This page turns to the trace when it arrives.
         </p>
         <Tabs
           label="Ways to send a trace"

@@ -6,7 +6,7 @@ import {
   ApiKeyService,
   type CreateApiKeyResponse,
 } from "../../../../../../gen/waggle/v1/api_key_pb.js";
-import { useRpcMutation } from "../../../api/query.ts";
+import { useRpc, useRpcMutation } from "../../../api/query.ts";
 import { useCurrentProjectId } from "../../../api/project.ts";
 import { Button } from "../../../design/button.tsx";
 import { ErrorState } from "../../../design/states.tsx";
@@ -41,12 +41,15 @@ export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
     onDone,
   });
   const create = isIngestion ? ingestion : project;
+  const isAllowed = "me" in signIn && mayCreateKeys(signIn.me, projectId, kind);
+  const hasEarlier = useHasEarlierKey(kind, isAllowed) && !create.isPending;
   if (value !== undefined) {
     return (
       <div className="key-step" role="status">
         <KeyRound aria-hidden />
         <span>
-          The key is in the program below. Keep it now: it is not shown again.
+          The key is in the program below. Keep it now: it is not shown again once you leave this
+          page.
           <span className="key-step-value">
             <code>{value}</code>
             <Copy text={value} what="key" />
@@ -55,7 +58,6 @@ export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
       </div>
     );
   }
-  const isAllowed = "me" in signIn && mayCreateKeys(signIn.me, projectId, kind);
   if (!isAllowed) {
     return (
       <p className="key-step">
@@ -74,6 +76,13 @@ export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
         {isIngestion
           ? "An ingestion key may send events and read nothing."
           : "A project key may run models, and read and write all traces of the project."}
+        {hasEarlier ? (
+          <>
+            {" "}
+            The key “{names[kind]}” was made on an earlier visit and cannot be shown again: put it
+            in place of <code>{keyPlaceholder}</code> if you kept it, or make another.
+          </>
+        ) : null}
       </span>
       <Button
         size="small"
@@ -81,9 +90,30 @@ export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
         busyLabel={create.isPending && "Creating…"}
         onClick={() => create.mutate({ projectId, name: names[kind] })}
       >
-        {isIngestion ? "Create ingestion key" : "Create project key"}
+        {`Create ${hasEarlier ? "another " : ""}${kind} key`}
       </Button>
       {create.error ? <ErrorState error={create.error} isInline /> : null}
     </div>
+  );
+}
+
+/** Returns whether a key of the name that this page gives was made before. */
+function useHasEarlierKey(kind: KeyStepProps["kind"], isEnabled: boolean): boolean {
+  const projectId = useCurrentProjectId();
+  const { method } = ApiKeyService;
+  const isIngestion = kind === "ingestion";
+  const ingestion = useRpc(
+    method.listIngestionApiKeys,
+    { projectId },
+    { isEnabled: isEnabled && isIngestion },
+  );
+  const project = useRpc(
+    method.listProjectApiKeys,
+    { projectId },
+    { isEnabled: isEnabled && !isIngestion },
+  );
+  const { data } = isIngestion ? ingestion : project;
+  return (
+    data?.data.some(({ name, status }) => name === names[kind] && status === "active") === true
   );
 }

@@ -1,5 +1,4 @@
-// Programs that send a first trace, complete as they stand: the address and the key are in them.
-// Pure.
+// Programs that send a first trace: the address is in them, and the key once there is one. Pure.
 
 export type Snippet = {
   readonly id: "curl" | "python" | "typescript" | "openai";
@@ -20,6 +19,15 @@ export type SnippetValues = {
   readonly origin: string;
   /** Values of keys by their kind, as far as there are any. */
   readonly keys: Partial<Record<Snippet["key"], string>>;
+  /** Models that the project can use; undefined while they are not known. */
+  readonly providers?: ProvidersKnown | undefined;
+};
+
+export type ProvidersKnown = {
+  /** Ids of models, such as `openai/gpt-5-mini`. */
+  readonly models: readonly string[];
+  /** Whether no provider is set up at all. */
+  readonly hasNone: boolean;
 };
 
 /** Stands in a program in place of a key. */
@@ -29,10 +37,10 @@ const question = "What do bees do when they find flowers?";
 const answer = "They dance, so that the others find them too.";
 
 /** Returns the programs, the shortest first. */
-export function createSnippets({ origin, keys }: SnippetValues): readonly Snippet[] {
+export function createSnippets({ origin, keys, providers }: SnippetValues): readonly Snippet[] {
   const sending = { origin, key: keys.ingestion ?? keyPlaceholder };
   const calling = { origin, key: keys.project ?? keyPlaceholder };
-  return [curl(sending), python(sending), typescript(sending), openai(calling)];
+  return [curl(sending), python(sending), typescript(sending), openai(calling, providers)];
 }
 
 type Values = { readonly origin: string; readonly key: string };
@@ -143,20 +151,36 @@ await provider.shutdown(); // sends what is left
   };
 }
 
-function openai({ origin, key }: Values): Snippet {
+const usualModel = "openai/gpt-5-mini";
+
+/** Returns a model that answers chats, as far as its name tells. */
+function chatModelOf({ models, hasNone }: ProvidersKnown): string {
+  const chats = models.filter((id) => !/embed|tts|whisper|image|audio|moderation/i.test(id));
+  const known = chats.includes(usualModel) ? undefined : chats[0];
+  return hasNone ? usualModel : (known ?? usualModel);
+}
+
+function noteOf(providers: ProvidersKnown | undefined): string {
+  const through = "The call goes through this service to the provider of the model";
+  return providers?.hasNone === true
+    ? `Set up a provider first, under Settings, Providers. ${through}.`
+    : `${through}, which is set up under Settings, Providers.`;
+}
+
+function openai({ origin, key }: Values, providers: ProvidersKnown | undefined): Snippet {
   return {
     id: "openai",
     label: "OpenAI client",
     file: "first_call.py",
     key: "project",
     install: "pip install openai",
-    note: "Name a provider first, under Settings, Providers: the call goes through this service.",
+    note: noteOf(providers),
     code: `from openai import OpenAI
 
 client = OpenAI(base_url="${origin}/v1", api_key="${key}")
 
 completion = client.chat.completions.create(
-    model="openai/gpt-5-mini",
+    model="${providers ? chatModelOf(providers) : usualModel}",
     messages=[{"role": "user", "content": "${question}"}],
     extra_headers={"x-waggle-name": "answer"},
 )
