@@ -1,5 +1,5 @@
-// Tools and parameters of a recorded event as the API takes them: functions of OpenAI, Anthropic and
-// Gemini, and the names that each has for the same parameter. Pure functions.
+// Tools and parameters of a recorded event as the API takes them: functions of OpenAI, Anthropic
+// and Gemini, and the names that each has for the same parameter. Pure functions.
 
 import { type Column, isFields, parameterNames, toParameters } from "./draft.ts";
 import type { Fields } from "../session/event-messages.ts";

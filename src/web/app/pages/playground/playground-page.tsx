@@ -95,10 +95,7 @@ function Playground({ projectId }: { readonly projectId: string }) {
       <div className="playground" data-columns={draft.columns.length}>
         <div className="playground-input">
           {error ? <ErrorState error={error} isInline /> : null}
-          <LeftOut draft={draft} onChange={change} />
-          <MessagesEditor draft={draft} onChange={change} />
-          <VariablesEditor draft={draft} onChange={change} />
-          <ToolsEditor draft={draft} onChange={change} />
+          <DraftEditor draft={draft} onChange={change} />
         </div>
         <Columns draft={draft} onChange={change} runs={runs} />
       </div>
@@ -126,6 +123,17 @@ type PartProps = {
   readonly draft: Draft;
   readonly onChange: (change: Partial<Draft>) => void;
 };
+
+function DraftEditor(props: PartProps) {
+  return (
+    <>
+      <LeftOut {...props} />
+      <MessagesEditor {...props} />
+      <VariablesEditor {...props} />
+      <ToolsEditor {...props} />
+    </>
+  );
+}
 
 function Columns({ draft, onChange, runs }: PartProps & { readonly runs: Runs }) {
   const { columns } = draft;

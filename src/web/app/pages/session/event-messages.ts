@@ -81,7 +81,7 @@ function readText(bucket: Fields, keys: readonly string[], role: string): ReadIn
   return { messages: [{ message, sent: undefined }], names: [name] };
 }
 
-/** Returns the contents of a call to Gemini: one text, parts, or messages whose role may be absent. */
+/** Returns contents of Gemini: one text, parts, or messages whose role may be absent. */
 function toGoogleMessages(contents: unknown, role: string): readonly ReadMessage[] | undefined {
   if (!isFilled(contents)) return undefined;
   const list: readonly unknown[] = Array.isArray(contents) ? contents : [contents];
