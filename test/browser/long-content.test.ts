@@ -46,7 +46,7 @@ const app = givenApp({ prepare });
 
 const tracesPath = (rest: string): string => `/app/p/${app.service.projectId}/traces${rest}`;
 
-/** Whether a point at the middle of a row, near each of its edges, shows the row. Runs in the page. */
+/** Whether a row is seen at its middle and near both of its edges. Runs in the page. */
 function isWholeRow(row: unknown): boolean {
   type Box = { readonly left: number; readonly top: number; readonly bottom: number };
   type Row = {

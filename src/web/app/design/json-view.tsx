@@ -1,5 +1,5 @@
-// JsonView: JSON as a foldable tree. Its lines are virtual. Short strings wrap; long ones are cut in
-// their line and shown in full below it, so that a megabyte is as light as a word.
+// JsonView: JSON as a foldable tree. Its lines are virtual. Short strings wrap; long ones are cut
+// in their line and shown in full below it, so that a megabyte is as light as a word.
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight } from "lucide-react";

@@ -2,7 +2,7 @@
 // scroller, where `scrollToIndex` of the virtualizer counts neither it nor a horizontal scroll bar:
 // a row at the bottom would lie below the edge.
 
-/** Scrolls as little as needed; `scroller` holds a sticky head and rows of `rowHeightPx` below it. */
+/** Scrolls as little as needed. The scroller holds a sticky head and rows of one height below. */
 export function revealRow(scroller: HTMLElement | null, index: number, rowHeightPx: number): void {
   if (!scroller || index < 0) return;
   const headPx = scroller.firstElementChild?.getBoundingClientRect().height ?? 0;
