@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { providersOf } from "../support/chats.ts";
 import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
@@ -182,6 +183,28 @@ describe("a narrow window", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     expect(faults).toEqual([]);
   });
+});
+
+describe("a page outside of any project", () => {
+  test.each(["/app/settings", "/reference"])(
+    "keeps the navigation of the last project: %s",
+    async (path) => {
+      const { page, faults } = await app.open(tracesPath(), { size: "narrow" });
+      await page.getByRole("grid", { name: "Sessions" }).waitFor();
+      await page.goto(app.service.url + path);
+
+      const bar = page.getByRole("navigation", { name: "Main pages" });
+      await bar.getByRole("link", { name: "Charts" }).waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      const switcher = page.getByRole("button", { name: /^Switch project/ });
+      await expect.poll(() => switcher.innerText(), patience).not.toContain("Choose a project");
+      await page.keyboard.press("g");
+      await page.keyboard.press("d");
+
+      await page.waitForURL(`**/app/p/${app.service.projectId}/datasets`);
+      expect(faults).toEqual([]);
+    },
+  );
 });
 
 describe("an address without a page", () => {

@@ -4,12 +4,12 @@ import { Navigate } from "@tanstack/react-router";
 import { FolderOpen } from "lucide-react";
 import { EmptyState, ErrorState, Loading } from "../design/states.tsx";
 import { Page } from "./page.tsx";
-import { lastProject, useProjects } from "./projects.ts";
+import { projectToOpen, useProjects } from "./projects.ts";
 
 export function Home() {
   const { data: projects, error, refetch } = useProjects();
   if (projects) {
-    const project = projects.find(({ id }) => id === lastProject()) ?? projects[0];
+    const project = projectToOpen(projects);
     if (project)
       return <Navigate to="/app/p/$projectId/traces" params={{ projectId: project.id }} replace />;
     return (

@@ -1,10 +1,10 @@
-// The project in the address, and the way to another one: projects by organization and workspace.
+// The project that is open, and the way to another one: projects by organization and workspace.
 
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
-import { pageAddress, useProjectId } from "../api/project.ts";
+import { pageAddress } from "../api/project.ts";
 import { Combobox } from "../design/combobox.tsx";
-import { rememberProject, useCurrentProject, useProjects } from "./projects.ts";
+import { rememberProject, useNavigationProject, useProjects } from "./projects.ts";
 
 export type ProjectSwitcherProps = {
   readonly isOpen: boolean;
@@ -12,9 +12,9 @@ export type ProjectSwitcherProps = {
 };
 
 export function ProjectSwitcher({ isOpen, onOpenChange }: ProjectSwitcherProps) {
-  const current = useCurrentProject();
+  const current = useNavigationProject();
   const { data: projects = [], isPending } = useProjects();
-  const unnamed = useProjectId() !== undefined && isPending ? "Loading…" : "Choose a project";
+  const unnamed = isPending ? "Loading…" : "Choose a project";
   const navigate = useNavigate();
   const pageName = useRouterState({
     select: ({ location }) => location.pathname.split("/")[4] ?? "traces",

@@ -1,4 +1,4 @@
-// The projects of the person who is signed in, and the one in the address.
+// The projects of the person who is signed in, and the one that the navigation leads to.
 
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { ApiError } from "../api/errors.ts";
@@ -21,10 +21,25 @@ export function useProjects(): UseQueryResult<readonly Scope[], ApiError> {
   });
 }
 
-/** Returns the project in the address, once its name is known. */
-export function useCurrentProject(): Scope | undefined {
+/**
+ * Returns the id of the project that sidebar, bar and keys lead to: the one in the address; outside
+ * of any project, such as in the settings of an organization, the one that was open last.
+ */
+export function useNavigationProjectId(): string | undefined {
   const projectId = useProjectId();
+  const { data: projects = [] } = useProjects();
+  return projectId ?? projectToOpen(projects)?.id;
+}
+
+/** Returns that project, once its name is known. */
+export function useNavigationProject(): Scope | undefined {
+  const projectId = useNavigationProjectId();
   return useProjects().data?.find(({ id }) => id === projectId);
+}
+
+/** Returns the project that was open last, or else the first one. */
+export function projectToOpen(projects: readonly Scope[]): Scope | undefined {
+  return projects.find(({ id }) => id === lastProject()) ?? projects[0];
 }
 
 /** Keeps which project was open last, so that the next visit begins there. */
@@ -32,6 +47,6 @@ export function rememberProject(projectId: string): void {
   localStorage.setItem(lastProjectKey, projectId);
 }
 
-export function lastProject(): string | undefined {
+function lastProject(): string | undefined {
   return localStorage.getItem(lastProjectKey) ?? undefined;
 }

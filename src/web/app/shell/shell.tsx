@@ -3,7 +3,7 @@
 
 import { Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
-import { pageAddress, useProjectId } from "../api/project.ts";
+import { pageAddress } from "../api/project.ts";
 import { Toasts } from "../design/toast.tsx";
 import { TooltipProvider } from "../design/tooltip.tsx";
 import { SignInAgain } from "../session/sign-in-again.tsx";
@@ -13,7 +13,7 @@ import { type Command, useCommands } from "./commands.ts";
 import { KeysDialog } from "./keys-dialog.tsx";
 import { destinations } from "./navigation.ts";
 import { Palette } from "./palette.tsx";
-import { useProjects } from "./projects.ts";
+import { useNavigationProjectId, useProjects } from "./projects.ts";
 import { useShortcuts } from "./shortcuts.ts";
 import { BottomBar, Sidebar } from "./sidebar.tsx";
 import { setTheme } from "./theme.ts";
@@ -103,7 +103,7 @@ type ShellActs = Readonly<
 
 function useShellCommands(acts: ShellActs): void {
   const navigate = useNavigate();
-  const projectId = useProjectId();
+  const projectId = useNavigationProjectId();
   const { data: projects = [] } = useProjects();
   const pages = destinations.map(({ path, title, key }): Command => ({
     id: `go.${path}`,

@@ -16,7 +16,7 @@ import {
   Sun,
 } from "lucide-react";
 import { useState } from "react";
-import { pageAddress, useProjectId } from "../api/project.ts";
+import { pageAddress } from "../api/project.ts";
 import { IconButton } from "../design/button.tsx";
 import { Keys } from "../design/keys.tsx";
 import { Menu } from "../design/menu.tsx";
@@ -26,6 +26,7 @@ import { signOut, useSignIn } from "../session/sign-in-state.ts";
 import { runCommand } from "./commands.ts";
 import { type Destination, destinations } from "./navigation.ts";
 import { ProjectSwitcher, type ProjectSwitcherProps } from "./project-switcher.tsx";
+import { useNavigationProjectId } from "./projects.ts";
 import { setTheme, useTheme } from "./theme.ts";
 
 export type SidebarProps = {
@@ -83,7 +84,7 @@ type PageLinkProps = {
 
 function PageLink({ destination, isNarrow = false, onFollow }: PageLinkProps) {
   const { path, title, icon: Icon, key } = destination;
-  const projectId = useProjectId();
+  const projectId = useNavigationProjectId();
   if (projectId === undefined) return null;
   const link = (
     <Link
