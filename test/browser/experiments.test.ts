@@ -60,6 +60,8 @@ describe("experiments", () => {
 
     await page.getByRole("row").filter({ hasText: "Run better" }).click();
     await page.getByRole("article", { name: "quality" }).waitFor();
+    const datapoints = page.getByRole("grid", { name: "Datapoints of the run" });
+    await datapoints.getByText("Order 3?", { exact: true }).waitFor();
     await picture("experiment-run");
 
     expect(await findings()).toEqual([]);
@@ -79,7 +81,10 @@ describe("experiments", () => {
     await card
       .getByText(/^better by 0\.\d+, 95 % CI .* to 0\.\d+, paired t-test, n = 12$/)
       .waitFor();
-    await page.getByRole("grid", { name: "Compared datapoints" }).getByRole("row").nth(1).click();
+    const datapoints = page.getByRole("grid", { name: "Compared datapoints" });
+    // The first datapoint became worse.
+    await datapoints.getByRole("row").nth(1).getByText("Order 0?", { exact: true }).waitFor();
+    await datapoints.getByRole("row").nth(1).click();
     await page.getByText("is on its way, says base.").first().waitFor();
     await picture("experiment-comparison");
     await page.getByRole("heading", { name: "Outputs" }).scrollIntoViewIfNeeded();

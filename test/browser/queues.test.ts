@@ -68,6 +68,18 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("show the question of each event, and lead to the event in its session", async () => {
+    const { page, faults } = await app.open(path(`/${queueId}`));
+    const row = page.getByRole("row").filter({ hasText: "The second question" });
+
+    await row.click();
+
+    await page.waitForURL(/\/traces\/[^/]+\?event=.*reviewed-1/);
+    const details = page.getByRole("region", { name: "Chosen event" });
+    await details.getByText("The second answer").first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("say that the criteria could not be read, and read them again", async () => {
     const { page, faults } = await app.open(path());
     await page.route("**/ListMetrics**", (route) => route.abort());

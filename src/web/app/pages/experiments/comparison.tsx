@@ -3,7 +3,7 @@
 
 import { Link } from "@tanstack/react-router";
 import { ArrowLeftRight } from "lucide-react";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { type RunComparison, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
@@ -14,6 +14,9 @@ import { type Column, Table } from "../../design/table.tsx";
 import { Identifier, KeyValue } from "../../design/values.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
+import type { EventSummary } from "../traces/event-summary.ts";
+import { SummaryLine } from "../traces/summary-line.tsx";
+import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { ComparedMetric } from "./compared-metric.tsx";
 import { ComparedOutputs } from "./compared-outputs.tsx";
 import { experimentsRoute, type ExperimentsSearch } from "./route.tsx";
@@ -76,7 +79,7 @@ export function Comparison({ baseId, newId }: ComparisonProps) {
               ))}
             </div>
           )}
-          <ComparedDatapoints comparison={data} />
+          <ComparedDatapoints comparison={data} newId={newId} />
           <ComparedOutputs baseId={baseId} newId={newId} />
         </div>
       ) : error ? (
@@ -92,14 +95,23 @@ type Row = {
   readonly id: string;
   readonly degraded: readonly string[];
   readonly improved: readonly string[];
+  /** Question and answer of the new run's session. */
+  readonly summary?: EventSummary | null | undefined;
 };
 
 const columns: readonly Column<Row>[] = [
   {
-    id: "datapoint",
-    header: "Datapoint",
-    width: 180,
-    cell: ({ id }) => <Identifier value={id} />,
+    id: "input",
+    header: "Input",
+    width: 240,
+    grow: 2,
+    cell: ({ summary }) => (
+      <SummaryLine
+        text={summary?.question}
+        isLoading={summary === undefined}
+        hasNone={summary === null}
+      />
+    ),
   },
   {
     id: "degraded",
@@ -114,6 +126,12 @@ const columns: readonly Column<Row>[] = [
     width: 220,
     grow: 1,
     cell: ({ improved }) => <Names names={improved} tone="good" />,
+  },
+  {
+    id: "datapoint",
+    header: "Datapoint",
+    width: 180,
+    cell: ({ id }) => <Identifier value={id} />,
   },
 ];
 
@@ -131,10 +149,16 @@ function Names({
   ));
 }
 
-function ComparedDatapoints({ comparison }: { readonly comparison: RunComparison }) {
+type ComparedDatapointsProps = { readonly comparison: RunComparison; readonly newId: string };
+
+function ComparedDatapoints({ comparison, newId }: ComparedDatapointsProps) {
   const { datapoint } = experimentsRoute.useSearch();
   const setSearch = useSearchChange<ExperimentsSearch>();
-  const rows = useMemo(() => rowsOf(comparison), [comparison]);
+  const summaryOf = useSummaryOfDatapoint(newId);
+  const rows = useMemo(
+    () => rowsOf(comparison).map((row) => ({ ...row, summary: summaryOf(row.id) })),
+    [comparison, summaryOf],
+  );
   return (
     <section className="section">
       <h2>Datapoints, the worse ones first</h2>
@@ -152,6 +176,24 @@ function ComparedDatapoints({ comparison }: { readonly comparison: RunComparison
         />
       </div>
     </section>
+  );
+}
+
+/** Finds the summary of a datapoint by its session in a run, which the comparison does not name. */
+function useSummaryOfDatapoint(runId: string): (datapointId: string) => Row["summary"] {
+  const { data, error } = useRpc(RunService.method.getRunResult, { runId }, { staleMs: 60_000 });
+  const sessions = useMemo(
+    () => new Map(data?.datapoints.map((one) => [one.datapointId, one.sessionId])),
+    [data],
+  );
+  const summaries = useSummariesOf(useMemo(() => [...sessions.values()], [sessions]));
+  return useCallback(
+    (datapointId) => {
+      const sessionId = sessions.get(datapointId);
+      if (sessionId !== undefined) return summaries.get(sessionId);
+      return data || error ? null : undefined;
+    },
+    [data, error, sessions, summaries],
   );
 }
 

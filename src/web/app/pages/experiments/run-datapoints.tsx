@@ -10,6 +10,9 @@ import { Segments } from "../../design/tabs.tsx";
 import { Identifier } from "../../design/values.tsx";
 import { useSearchChange } from "../../shell/search.ts";
 import { fromValue } from "../datasets/to-value.ts";
+import type { EventSummary } from "../traces/event-summary.ts";
+import { SummaryLine } from "../traces/summary-line.tsx";
+import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { runRoute, type RunSearch } from "./route.tsx";
 import { formatScore } from "./score.ts";
 
@@ -20,12 +23,15 @@ export function RunDatapoints({ datapoints }: RunDatapointsProps) {
   const { show } = runRoute.useSearch();
   const setSearch = useSearchChange<RunSearch>();
   const navigate = useNavigate();
+  const summaries = useSummariesOf(
+    useMemo(() => datapoints.map(({ sessionId }) => sessionId), [datapoints]),
+  );
   const rows = useMemo(
     () =>
-      show === undefined
-        ? datapoints
-        : datapoints.filter(({ passed }) => passed === (show === "passed")),
-    [datapoints, show],
+      datapoints
+        .filter(({ passed }) => show === undefined || passed === (show === "passed"))
+        .map((datapoint) => ({ ...datapoint, summary: summaries.get(datapoint.sessionId) })),
+    [datapoints, show, summaries],
   );
   const columns = useMemo(() => columnsOf(datapoints), [datapoints]);
   return (
@@ -63,7 +69,10 @@ export function RunDatapoints({ datapoints }: RunDatapointsProps) {
   );
 }
 
-const ownColumns: readonly Column<RunDatapoint>[] = [
+/** A datapoint with the question and the answer of its session. */
+type Row = RunDatapoint & { readonly summary: EventSummary | null | undefined };
+
+const resultColumns: readonly Column<Row>[] = [
   {
     id: "result",
     header: "Result",
@@ -74,20 +83,34 @@ const ownColumns: readonly Column<RunDatapoint>[] = [
     ),
   },
   {
+    id: "input",
+    header: "Input",
+    width: 220,
+    grow: 3,
+    cell: ({ summary }) => (
+      <SummaryLine
+        text={summary?.question}
+        isLoading={summary === undefined}
+        hasNone={summary === null}
+      />
+    ),
+  },
+];
+
+const idColumns: readonly Column<Row>[] = [
+  {
     id: "datapoint",
     header: "Datapoint",
     width: 168,
-    grow: 1,
     cell: ({ datapointId }) =>
       datapointId === undefined ? <span>–</span> : <Identifier value={datapointId} />,
   },
 ];
 
-function columnsOf(datapoints: readonly RunDatapoint[]): readonly Column<RunDatapoint>[] {
+function columnsOf(datapoints: readonly RunDatapoint[]): readonly Column<Row>[] {
   const names = new Set(datapoints.flatMap(({ metrics }) => metrics.map(({ name }) => name)));
-  const scoreOf = (row: RunDatapoint, name: string) =>
-    row.metrics.find((metric) => metric.name === name);
-  const metricColumns = [...names].map((name, index): Column<RunDatapoint> => ({
+  const scoreOf = (row: Row, name: string) => row.metrics.find((metric) => metric.name === name);
+  const metricColumns = [...names].map((name, index): Column<Row> => ({
     id: `metric-${index}`,
     header: name,
     width: 120,
@@ -108,5 +131,5 @@ function columnsOf(datapoints: readonly RunDatapoint[]): readonly Column<RunData
       );
     },
   }));
-  return [...ownColumns, ...metricColumns];
+  return [...resultColumns, ...metricColumns, ...idColumns];
 }

@@ -4,16 +4,23 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Pencil, Play, Trash2 } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
+import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { toApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { callRpc } from "../../api/transport.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { showToast } from "../../design/toast.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import type { EventSummary } from "../traces/event-summary.ts";
+import { SummaryLine } from "../traces/summary-line.tsx";
+import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { QueueAgreementView } from "./queue-agreement.tsx";
 import { QueueDialog } from "./queue-dialog.tsx";
 import { QueueProgressView } from "./queue-progress.tsx";
@@ -23,7 +30,10 @@ import "./queues.css";
 
 const tones = { completed: "good", claimed: "info" } as const;
 
-const columns: readonly Column<QueueItem>[] = [
+/** An event of the queue with its question and answer. */
+type Row = QueueItem & { readonly summary: EventSummary | null | undefined };
+
+const columns: readonly Column<Row>[] = [
   {
     id: "state",
     header: "State",
@@ -33,11 +43,17 @@ const columns: readonly Column<QueueItem>[] = [
     ),
   },
   {
-    id: "event",
-    header: "Event",
-    width: 180,
-    grow: 1,
-    cell: ({ eventId }) => <Identifier value={eventId} />,
+    id: "question",
+    header: "Question",
+    width: 220,
+    grow: 3,
+    cell: ({ summary }) => (
+      <SummaryLine
+        text={summary?.question}
+        isLoading={summary === undefined}
+        hasNone={summary === null}
+      />
+    ),
   },
   {
     id: "reviewers",
@@ -53,6 +69,12 @@ const columns: readonly Column<QueueItem>[] = [
     header: "Came in",
     width: 96,
     cell: ({ addedAt }) => <Time value={addedAt && timestampMs(addedAt)} />,
+  },
+  {
+    id: "event",
+    header: "Event",
+    width: 168,
+    cell: ({ eventId }) => <Identifier value={eventId} />,
   },
 ];
 
@@ -125,7 +147,15 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
     { cursorOf: ({ nextCursor }) => nextCursor, refreshMs: 5_000 },
   );
   const { fetchNextPage } = pages;
-  const rows = useMemo(() => pages.data?.pages.flatMap(({ items }) => items), [pages.data]);
+  const items = useMemo(() => pages.data?.pages.flatMap((page) => page.items), [pages.data]);
+  const summaries = useSummariesOf(
+    useMemo(() => (items ?? []).map(({ eventId }) => eventId), [items]),
+  );
+  const rows = useMemo(
+    () => items?.map((item) => ({ ...item, summary: summaries.get(item.eventId) })),
+    [items, summaries],
+  );
+  const openEvent = useOpenEvent();
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const progress = pages.data?.pages[0]?.progress;
   if (pages.error && !rows) {
@@ -142,6 +172,7 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
           columns={columns}
           rows={rows}
           idOf={({ eventId }) => eventId}
+          onOpen={({ eventId }) => void openEvent(eventId)}
           onMore={pages.hasNextPage ? readMore : undefined}
           isLoadingMore={pages.isFetchingNextPage}
           empty={
@@ -153,6 +184,30 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
       </div>
     </section>
   );
+}
+
+/** Opens an event in its session, which a queue does not name. */
+function useOpenEvent(): (eventId: string) => Promise<void> {
+  const { projectId } = queueRoute.useParams();
+  const navigate = useNavigate();
+  return async (eventId) => {
+    const input = { eventIds: [eventId], projections: ["session_id"] };
+    try {
+      const { events } = await callRpc(ExportService.method.getEvents, input, { projectId });
+      const sessionId = events[0]?.sessionId;
+      if (sessionId === undefined) {
+        showToast({ text: "The event was deleted, or it belongs to no session.", tone: "bad" });
+        return;
+      }
+      await navigate({
+        to: "/app/p/$projectId/traces/$sessionId",
+        params: { projectId, sessionId },
+        search: { event: eventId },
+      });
+    } catch (error) {
+      showToast({ text: toApiError(error).message, tone: "bad" });
+    }
+  };
 }
 
 type DeleteQueueProps = {

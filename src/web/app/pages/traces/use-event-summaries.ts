@@ -5,6 +5,7 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { queryClient } from "../../api/query.ts";
+import type { EventSummary } from "./event-summary.ts";
 import { type EventRow, readSummaries } from "./rows.ts";
 import { Summaries } from "./summaries.ts";
 import type { List } from "./use-list.ts";
@@ -46,6 +47,30 @@ export function useEventSummaries(list: List<EventRow>, round: number): readonly
       })),
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `summaries` grows with `revision`
     [rows, projectId, revision],
+  );
+}
+
+/**
+ * Returns questions and answers of events by id, for rows that name events: undefined while they
+ * are read, null without a preview. What was read once is not read again for a late answer.
+ */
+export function useSummariesOf(
+  eventIds: readonly string[],
+): ReadonlyMap<string, EventSummary | null | undefined> {
+  const projectId = useCurrentProjectId();
+  const revision = useSyncExternalStore(summaries.subscribe, summaries.getRevision);
+  // Lists that refresh themselves bring the same ids in new arrays.
+  const key = eventIds.join(" ");
+  useEffect(() => {
+    const leaving = new AbortController();
+    const wanted = key === "" ? [] : key.split(" ").map((id) => ({ id, version: "once" }));
+    void summaries.want(projectId, wanted, leaving.signal);
+    return () => leaving.abort();
+  }, [projectId, key]);
+  return useMemo(
+    () => new Map(key.split(" ").map((id) => [id, summaries.get(projectId, id)])),
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `summaries` grows with `revision`
+    [projectId, key, revision],
   );
 }
 
