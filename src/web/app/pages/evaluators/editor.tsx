@@ -36,9 +36,11 @@ export function Editor({ metric, first }: EditorProps) {
   const save = useSave({ metric, draft, onSaved: forget });
   const trial = useTrial(draft);
   const [latest, setLatest] = useState<"save" | "trial">("save");
-  // Faults stand at their places in the editor, those of the latest attempt alone.
+  const [tried, setTried] = useState(draft.criteria);
+  // Faults stand at their places in the editor, those of the latest attempt alone, and only in the
+  // code that they were found in.
   const error = latest === "save" ? save.error : trial.error;
-  const faults = faultsOf(error);
+  const faults = draft.criteria === tried ? faultsOf(error) : [];
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const isChanged = JSON.stringify(draft) !== JSON.stringify(first);
   const isSavable = isChanged || metric === undefined;
@@ -46,10 +48,12 @@ export function Editor({ metric, first }: EditorProps) {
   const submit = (): void => {
     if (!canSave) return;
     setLatest("save");
+    setTried(draft.criteria);
     save.run();
   };
   const start = (eventIds: readonly string[]): Promise<void> => {
     setLatest("trial");
+    setTried(draft.criteria);
     return trial.start(eventIds);
   };
   useCommands([{ id: "evaluator.save", title: "Save the evaluator", keys: "mod+s", run: submit }]);
