@@ -178,6 +178,12 @@ describe("the alerts", () => {
       .first()
       .waitFor();
     expect(await page.getByLabel("Threshold").inputValue()).toBe("1");
+    const fault = page.getByRole("region", { name: "Preview" }).getByRole("alert");
+    expect(await fault.innerText()).toMatch(/^Address: /);
+    const address = page.getByLabel("Address");
+    expect(await address.evaluate("document.activeElement.type")).toBe("url");
+    const top = (await address.boundingBox())?.y ?? -1;
+    expect(top > 0 && top < 844).toBe(true);
     expect(faults).toEqual([]);
   });
 });

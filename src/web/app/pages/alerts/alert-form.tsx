@@ -1,6 +1,6 @@
 // The fields of an alert: measure, filters, thresholds and targets.
 
-import { useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
@@ -40,8 +40,13 @@ const frequencies = ["HOURLY", "DAILY", "WEEKLY", "MONTHLY"].map((value) => ({
 export function AlertForm({ draft, error, isNew, onChange }: AlertFormProps) {
   const fault = (field: string) => faultOf(error, field);
   const set = (change: Partial<Draft>) => onChange({ ...draft, ...change });
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // The field may stand below the fold.
+    if (error) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
   return (
-    <form className="alert-form" onSubmit={(event) => event.preventDefault()}>
+    <form ref={form} className="alert-form" onSubmit={(event) => event.preventDefault()}>
       <TextField
         label="Name"
         error={fault("name")}

@@ -14,6 +14,7 @@ import { withEventType } from "../charts/chart-messages.ts";
 import { eventFilterField } from "../charts/drill-down.ts";
 import { chartAggregations, describeCondition, formatOfAlert, periods } from "./alert-words.ts";
 import { aggregationOf, type Draft, thresholdsOf, toNumber } from "./draft.ts";
+import { inWordsOfForm } from "./field-names.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
 const lengths: Readonly<Record<string, readonly [count: number, ms: number]>> = {
@@ -42,7 +43,7 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
   const period = periods[draft.frequency] ?? "period";
   return (
     <section className="alert-preview" aria-label="Preview">
-      {saveError ? <ErrorState error={saveError} isInline /> : null}
+      {saveError ? <ErrorState error={inWordsOfForm(saveError)} isInline /> : null}
       <h2>
         {thresholds.critical
           ? describeCondition(condition, thresholds.critical as never)
