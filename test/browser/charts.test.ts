@@ -300,7 +300,7 @@ describe("the evaluators", () => {
     await page.getByRole("list", { name: "Versions" }).getByRole("button", { name: /^v1/ }).click();
     await page.getByRole("button", { name: "Restore as a new version" }).click();
 
-    await page.getByText("The definition of v1 runs now").waitFor();
+    await page.getByText("The definition of v1 is the current one now").waitFor();
     await page
       .getByRole("list", { name: "Versions" })
       .getByRole("button", { name: /^v3/ })
@@ -375,6 +375,27 @@ describe("the evaluators", () => {
       .first()
       .waitFor();
     expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("name the switch that is off, and say that no event has an id", async () => {
+    const made = await app.call("POST", "/v1/metrics", {
+      ...{ name: "switched_off", type: "PYTHON", return_type: "boolean", enabled_in_prod: false },
+      criteria: "def evaluate(event):\n    return True\n",
+    });
+    const { metric_id: id } = made as { metric_id: string };
+    const { page, faults } = await app.open(path(`evaluators/${id}?tab=why`));
+    await page.getByRole("list", { name: "Newest events" }).getByRole("button").first().click();
+    await page.getByText(/“Run on events as they come” is off\. Turn it on for/).waitFor();
+
+    await page.getByLabel("Id of an event").fill("no-such-event");
+    await page.getByRole("button", { name: "Explain" }).click();
+
+    const alert = page.getByRole("alert");
+    await alert.getByText("No event has this id").waitFor();
+    expect((await alert.boundingBox())?.height).toBeLessThan(80);
+    await page.getByRole("tab", { name: "Versions" }).click();
+    await page.getByRole("button", { name: /^v1\s*current/ }).waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -50,7 +50,7 @@ export function Versions({ metric }: { readonly metric: Metric }) {
               onClick={() => show(one.name)}
             >
               <b>{one.name}</b>
-              {one.deployed ? <Badge tone="good">runs</Badge> : null}
+              {one.deployed ? <Badge tone="good">current</Badge> : null}
               <Time value={one.date && timestampMs(one.date)} />
               <span className="truncate" title={`${one.message}, by ${one.createdBy}`}>
                 {one.message}, by {one.createdBy}
@@ -83,7 +83,7 @@ function VersionView({ metric, versions, shown, deployed }: VersionViewProps) {
   const { id } = metric;
   const { name } = shown;
   const criteria = shown.content?.["criteria"];
-  const onDone = () => showToast({ text: `The definition of ${name} runs now` });
+  const onDone = () => showToast({ text: `The definition of ${name} is the current one now` });
   const deploy = useRpcMutation(MetricVersionService.method.deployMetricVersion, {
     changes,
     onDone,
@@ -103,7 +103,7 @@ function VersionView({ metric, versions, shown, deployed }: VersionViewProps) {
             ? `${name}, the first version`
             : shown.deployed
               ? `What ${name} changed in ${other.name}`
-              : `${name} beside ${other.name}, which runs`}
+              : `${name} beside ${other.name}, the current one`}
         </h2>
         {shown.deployed ? null : (
           <>

@@ -80,6 +80,14 @@ export function Why({ metric }: { readonly metric: Metric }) {
   );
 }
 
+/** Names the switch of the Definition tab where the service names the field of the API. */
+function inWordsOfPage(message: string): string {
+  const label = "“Run on events as they come”";
+  return message
+    .replace("enabled_in_prod is false. Set it to true", `${label} is off. Turn it on`)
+    .replace("set enabled_in_prod to true", `turn on ${label}`);
+}
+
 type ExplanationProps = { readonly metric: Metric; readonly eventId: string };
 
 const outcomeTones = {
@@ -99,14 +107,27 @@ function Explanation({ metric, eventId }: ExplanationProps) {
     { id: metric.id, eventId },
     { refreshMs: 5_000 },
   );
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (error?.errorCode === "NOT_FOUND") {
+    return (
+      <p className="why-answer" role="alert">
+        No event has this id
+      </p>
+    );
+  }
+  if (error) {
+    return (
+      <div className="why-answer">
+        <ErrorState error={error} isInline onRetry={() => void refetch()} />
+      </div>
+    );
+  }
   const found = data?.data;
   if (!found) return <Loading what="Looking" />;
   const { outcome, message, result, explanation, failure, filter, version, endedAt, runs } = found;
   return (
     <section className="why-answer" aria-label="Explanation" aria-live="polite">
       <Status tone={toneOf(outcome)}>{outcome.replaceAll("_", " ")}</Status>
-      <p>{message}</p>
+      <p>{inWordsOfPage(message)}</p>
       <KeyValue
         items={[
           { label: "Version", value: version },
