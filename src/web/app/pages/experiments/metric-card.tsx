@@ -2,7 +2,8 @@
 
 import type { RunMetricDetail } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Badge } from "../../design/badge.tsx";
-import { formatScore, toBins } from "./score.ts";
+import { toBins } from "./bins.ts";
+import { formatScore } from "./score.ts";
 
 export function MetricCard({ detail }: { readonly detail: RunMetricDetail }) {
   const { metricName, metricType, eventName, aggregate, values, texts, datapoints } = detail;
@@ -38,11 +39,18 @@ function Bins({ values }: { readonly values: readonly number[] }) {
   const most = Math.max(...bins);
   const least = formatScore(values.reduce((a, b) => Math.min(a, b)));
   const greatest = formatScore(values.reduce((a, b) => Math.max(a, b)));
+  if (bins.length === 1) return <p className="faint">Every value is {least}</p>;
   return (
-    <div className="bins" role="img" aria-label={`Values from ${least} to ${greatest}`}>
-      {bins.map((count, index) => (
-        <span key={index} title={`${count}`} style={{ height: `${(count / most) * 100}%` }} />
-      ))}
+    <div>
+      <div className="bins" role="img" aria-label={`Values from ${least} to ${greatest}`}>
+        {bins.map((count, index) => (
+          <span key={index} title={`${count}`} style={{ height: `${(count / most) * 100}%` }} />
+        ))}
+      </div>
+      <p className="bins-axis faint numeric" aria-hidden>
+        <span>{least}</span>
+        <span>{greatest}</span>
+      </p>
     </div>
   );
 }

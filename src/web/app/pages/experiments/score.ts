@@ -43,18 +43,3 @@ export function formatDifference({ pairedTest, better, difference }: RunMetricCo
 export function isClear({ pairedTest }: RunMetricComparison): boolean {
   return pairedTest !== undefined && (pairedTest.lower > 0 || pairedTest.upper < 0);
 }
-
-const binsCount = 12;
-
-/** Counts values in bins of equal width between the least and the greatest. */
-export function toBins(values: readonly number[]): readonly number[] {
-  if (values.length === 0) return [];
-  const least = values.reduce((a, b) => Math.min(a, b));
-  const width = (values.reduce((a, b) => Math.max(a, b)) - least) / binsCount;
-  const bins = Array.from({ length: binsCount }, () => 0);
-  for (const value of values) {
-    const at = width === 0 ? 0 : Math.min(binsCount - 1, Math.floor((value - least) / width));
-    bins[at] = (bins[at] ?? 0) + 1;
-  }
-  return bins;
-}

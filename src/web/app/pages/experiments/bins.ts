@@ -1,0 +1,20 @@
+// How the values of a metric are distributed. Pure.
+
+const binsCount = 12;
+
+/**
+ * Counts values in bins of equal width between the least and the greatest; in one bin if these are
+ * equal.
+ */
+export function toBins(values: readonly number[]): readonly number[] {
+  if (values.length === 0) return [];
+  const least = values.reduce((a, b) => Math.min(a, b));
+  if (values.every((value) => value === least)) return [values.length];
+  const width = (values.reduce((a, b) => Math.max(a, b)) - least) / binsCount;
+  const bins = Array.from({ length: binsCount }, () => 0);
+  for (const value of values) {
+    const at = Math.min(binsCount - 1, Math.floor((value - least) / width));
+    bins[at] = (bins[at] ?? 0) + 1;
+  }
+  return bins;
+}
