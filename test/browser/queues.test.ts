@@ -109,6 +109,7 @@ describe("queues", () => {
     await page.keyboard.press("Enter");
 
     await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
+    await page.getByText(/^Add more events by hand/).waitFor();
     const { event } = (await app.call("GET", "/v1/events/reviewed-0")) as {
       event: { metrics: Record<string, unknown> };
     };

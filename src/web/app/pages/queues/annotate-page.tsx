@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheckBig } from "lucide-react";
 import { useEffect } from "react";
 import { MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
-import { QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Button } from "../../design/button.tsx";
@@ -52,7 +52,12 @@ export function AnnotatePage() {
           Create an evaluator of the type human first: it says what people are asked.
         </EmptyState>
       ) : metrics.data ? (
-        <Review key={queueId} queueId={queueId} metrics={metrics.data.metrics} />
+        <Review
+          key={queueId}
+          queueId={queueId}
+          metrics={metrics.data.metrics}
+          isByHand={queue !== undefined && isByHand(queue)}
+        />
       ) : (
         <Loading what="Loading the criteria" />
       )}
@@ -63,9 +68,15 @@ export function AnnotatePage() {
 type ReviewProps = {
   readonly queueId: string;
   readonly metrics: Parameters<typeof ScoreForm>[0]["metrics"];
+  readonly isByHand: boolean;
 };
 
-function Review({ queueId, metrics }: ReviewProps) {
+/** Returns whether events come into a queue only as people add them. */
+function isByHand({ enabled, filters }: Queue): boolean {
+  return !enabled || (filters?.filterArray.length ?? 0) === 0;
+}
+
+function Review({ queueId, metrics, isByHand: isFilledByHand }: ReviewProps) {
   const claim = useRpcMutation(claimQueueItem, { changes });
   const { mutate } = claim;
   const next = () => mutate({ id: queueId });
@@ -93,7 +104,9 @@ function Review({ queueId, metrics }: ReviewProps) {
       >
         {item
           ? "Another reviewer can take it now."
-          : "New events come in by the filters of the queue."}
+          : isFilledByHand
+            ? "Add more events by hand: select them in Traces, then Add to queue."
+            : "New events come in by the filters of the queue."}
       </EmptyState>
     );
   }

@@ -13,7 +13,9 @@ export function QueueAgreementView({ queueId }: { readonly queueId: string }) {
     <section className="section">
       <h2>Agreement of reviewers</h2>
       {data.metrics.length === 0 ? (
-        <p className="soft">No scores yet. Agreement needs two reviewers an event.</p>
+        <p className="soft">
+          Agreement needs scores of two reviewers on the same event; no event has them yet.
+        </p>
       ) : (
         <>
           {data.metrics.map((metric) => (
