@@ -56,6 +56,9 @@ describe("experiments", () => {
     const { page, faults, findings, picture } = await app.open(path(), look);
     await page.getByRole("row").filter({ hasText: "Run better" }).waitFor();
     await picture("experiments");
+    const copy = page.getByRole("button", { name: "Copy id" }).first();
+    const { x = 0, width = 0 } = (await copy.boundingBox()) ?? {};
+    if (look.size === "wide") expect(x + width).toBeLessThanOrEqual(1_280);
     expect(await findings()).toEqual([]);
 
     await page.getByRole("row").filter({ hasText: "Run better" }).click();

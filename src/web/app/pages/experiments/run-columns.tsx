@@ -15,7 +15,7 @@ export const runColumns: readonly Column<Run>[] = [
   {
     id: "name",
     header: "Run",
-    width: 200,
+    width: 170,
     grow: 1,
     cell: ({ name, id }) => <span className="truncate">{name ?? id}</span>,
   },
@@ -38,7 +38,7 @@ export const runColumns: readonly Column<Run>[] = [
   {
     id: "scores",
     header: "Scores",
-    width: 260,
+    width: 200,
     grow: 1,
     cell: ({ id }) => <Scores runId={id} />,
   },
