@@ -6,7 +6,7 @@ import { ChevronDown, ChevronUp, Columns2, RefreshCw } from "lucide-react";
 import { useState } from "react";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc } from "../../api/query.ts";
+import { useRpcPages } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
 import { Popover } from "../../design/popover.tsx";
@@ -112,13 +112,20 @@ function ComparePicker({ sessionId }: { readonly sessionId: string }) {
   );
 }
 
-const offered = 12;
+const pageSize = 30;
 
 function CompareChoices({ sessionId }: { readonly sessionId: string }) {
   const projectId = useCurrentProjectId();
   const [typed, setTyped] = useState("");
-  const { data, error } = useRpc(SessionService.method.listSessions, { limit: offered + 1 });
-  const others = data?.sessions.filter((one) => one.sessionId !== sessionId).slice(0, offered);
+  const list = useRpcPages(
+    SessionService.method.listSessions,
+    { limit: pageSize },
+    { cursorOf: ({ nextCursor }) => nextCursor },
+  );
+  const { data, error } = list;
+  const others = data?.pages
+    .flatMap(({ sessions }) => sessions)
+    .filter((one) => one.sessionId !== sessionId);
   const target = (b: string) =>
     ({
       to: "/app/p/$projectId/traces/compare",
@@ -156,6 +163,15 @@ function CompareChoices({ sessionId }: { readonly sessionId: string }) {
           </li>
         ))}
       </ul>
+      {list.hasNextPage ? (
+        <Button
+          size="small"
+          busyLabel={list.isFetchingNextPage && "Loading…"}
+          onClick={() => void list.fetchNextPage()}
+        >
+          Show older sessions
+        </Button>
+      ) : null}
     </div>
   );
 }
