@@ -6,6 +6,8 @@ const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFrac
 const exactTime = new Intl.DateTimeFormat(locale, {
   dateStyle: "medium",
   timeStyle: "long",
+  // As the axes of charts have it.
+  hourCycle: "h23",
 });
 
 /** Formats a count: `1,234`; from 100,000 on `123.4K`. */
