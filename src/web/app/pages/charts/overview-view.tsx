@@ -1,13 +1,15 @@
 // OverviewView: the built-in dashboard. Kept as one's own, it becomes stored charts that can be
 // changed and arranged.
 
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
 import { toApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
+import { useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ErrorState } from "../../design/states.tsx";
@@ -29,6 +31,7 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const keep = useKeep(projectId, onKept);
+  const newest = useRpc(SessionService.method.listSessions, { limit: 1 });
   const edit = (id: string): void => {
     const tile = overview.find((one) => one.id === id);
     if (!tile) return;
@@ -40,6 +43,14 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
   };
   return (
     <>
+      {newest.data?.sessions.length === 0 ? (
+        <p role="status">
+          This project has no traces yet.{" "}
+          <Link to="/app/p/$projectId/traces" params={{ projectId }}>
+            Send your first trace
+          </Link>
+        </p>
+      ) : null}
       <DashboardGrid
         tiles={overview}
         isArranging={false}

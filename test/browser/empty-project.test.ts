@@ -1,0 +1,25 @@
+// A project without events in a real browser: each page says what comes first, and leads there.
+
+import { describe, expect, test } from "vitest";
+import { givenApp } from "./support/given-app.ts";
+
+const app = givenApp();
+
+const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`;
+
+describe("an empty project", () => {
+  test("has an overview of charts without errors, which leads to the first trace", async () => {
+    const { page, faults, findings } = await app.open(path("charts"));
+    const tile = page.getByRole("region", { name: "Most expensive users" });
+    await tile.getByText("No event has the field user_properties.user_id yet.").waitFor();
+    const others = page.getByText("No event of this time matches.");
+    await others.first().waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("link", { name: "Send your first trace" }).click();
+
+    await page.getByRole("heading", { name: "Send your first trace" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
