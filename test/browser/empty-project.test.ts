@@ -22,4 +22,14 @@ describe("an empty project", () => {
     await page.getByRole("heading", { name: "Send your first trace" }).waitFor();
     expect(faults).toEqual([]);
   });
+
+  test("has a way from a run to the prompt that it lacks", async () => {
+    const { page, faults } = await app.open(path("experiments"));
+    await page.getByRole("button", { name: "Start run" }).first().click();
+
+    await page.getByRole("dialog").getByRole("link", { name: "Save a prompt first" }).click();
+
+    await page.getByRole("heading", { name: "Prompts", exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
 });

@@ -1,6 +1,7 @@
 // NewRunDialog: has the service run a saved prompt on each datapoint of a dataset.
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
@@ -102,9 +103,20 @@ const environments = [
 ];
 
 function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
+  const params = { projectId: useCurrentProjectId() };
+  const noPrompt = (
+    <Link to="/app/p/$projectId/prompts" params={params}>
+      Save a prompt first
+    </Link>
+  );
+  const noDataset = (
+    <Link to="/app/p/$projectId/datasets" params={params}>
+      Create a dataset first
+    </Link>
+  );
   const selects = [
-    { key: "prompt", label: "Prompt", options: prompts, none: "Save a prompt first." },
-    { key: "dataset", label: "Dataset", options: datasets, none: "Create a dataset first." },
+    { key: "prompt", label: "Prompt", options: prompts, none: noPrompt },
+    { key: "dataset", label: "Dataset", options: datasets, none: noDataset },
     { key: "environment", label: "Version", options: environments, none: "" },
   ] as const;
   const inputs = [
