@@ -32,4 +32,15 @@ describe("an empty project", () => {
     await page.getByRole("heading", { name: "Prompts", exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
+
+  test("gets a dashboard with its first chart, and shows it", async () => {
+    const { page, faults } = await app.open(path("charts/edit"));
+    await page.getByLabel("Name of the chart").fill("Kept in sight");
+
+    await page.getByRole("button", { name: "Save" }).click();
+
+    await page.getByText("Saved the chart on “Charts”").waitFor();
+    await page.getByRole("region", { name: "Kept in sight" }).waitFor();
+    expect(faults).toEqual([]);
+  });
 });

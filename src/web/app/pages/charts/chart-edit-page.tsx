@@ -2,11 +2,14 @@
 // and question are kept in the address, so leaving, a reload or an ended sign-in loses nothing.
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo, useState } from "react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
-import { DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { useRpc } from "../../api/query.ts";
+import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
@@ -67,15 +70,14 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
       }),
     [navigate],
   );
-  const leave = (dashboard = search.dashboard) =>
+  const save = useSave((placed) => {
+    const dashboard = placed?.id ?? search.dashboard;
+    showToast({ text: placed ? `Saved the chart on “${placed.name}”` : "Saved the chart" });
     void navigate({
       to: "/app/p/$projectId/charts",
       params: { projectId },
       search: { range, ...(dashboard !== undefined && { dashboard }) },
     });
-  const save = useSave(() => {
-    showToast({ text: "Saved the chart" });
-    leave();
   });
   const canSave = name.trim() !== "";
   const submit = () => {
@@ -156,55 +158,68 @@ type SavedChart = {
 };
 
 /**
- * Stores a chart, and puts a new one on the dashboard that it was made for. A chart that was
- * created and could not be placed is changed and placed by the next run.
+ * Stores a chart and puts a new one on a dashboard, which `onDone` gets; a changed chart stays where
+ * it is. A chart that was created and could not be placed is changed and placed by the next run.
  */
-function useSave(onDone: () => void) {
-  const [dashboardId, setDashboardId] = useState<string>();
-  const [createdId, setCreatedId] = useState<string>();
-  const dashboards = useRpc(DashboardService.method.listDashboards, {});
-  const changes = [ChartService.method.listCharts, ChartService.method.getChart];
-  const place = useRpcMutation(DashboardService.method.updateDashboard, {
-    changes: [DashboardService.method.listDashboards],
-    onDone,
-  });
-  const placeNew = (chartId: string): void => {
-    const dashboard = dashboards.data?.data.find((one) => one.id === dashboardId);
-    const tiles = (dashboard?.layout?.tiles ?? []).map((tile): Tile => ({
-      ...{ id: tile.chartId, x: tile.x, y: tile.y, w: tile.w, h: tile.h },
-    }));
-    if (!dashboard || tiles.some(({ id }) => id === chartId)) {
-      onDone();
-      return;
-    }
-    const placed = addTile(tiles, chartId).map(({ id, x, y, w, h }) => ({
-      ...{ chartId: id, x, y, w, h },
-    }));
-    place.mutate({ dashboardId: dashboard.id, dashboard: { layout: { tiles: placed } } });
-  };
-  const create = useRpcMutation(ChartService.method.createChart, {
-    changes,
-    onDone: ({ data }) => {
-      if (!data) {
-        onDone();
-        return;
-      }
-      setCreatedId(data.id);
-      placeNew(data.id);
-    },
-  });
-  const update = useRpcMutation(ChartService.method.updateChart, {
-    changes,
-    onDone: () => (createdId === undefined ? onDone() : placeNew(createdId)),
-  });
-  return {
-    run: ({ id = createdId, name, question, dashboardId: target }: SavedChart) => {
-      setDashboardId(target);
+function useSave(onDone: (dashboard?: Dashboard) => void) {
+  const projectId = useCurrentProjectId();
+  const client = useQueryClient();
+  const createdId = useRef<string>(undefined);
+  const save = useMutation<Dashboard | undefined, ApiError, SavedChart>({
+    mutationFn: async ({ id, name, question, dashboardId }) => {
+      const { createChart, updateChart } = ChartService.method;
       const chart = toChartFields(name.trim(), question);
-      if (id === undefined) create.mutate({ chart });
-      else update.mutate({ chartId: id, chart });
+      const chartId = id ?? createdId.current;
+      if (chartId === undefined) {
+        const { data } = await callRpc(createChart, { chart }, { projectId });
+        createdId.current = data?.id;
+      } else {
+        await callRpc(updateChart, { chartId, chart }, { projectId });
+      }
+      return id === undefined && createdId.current !== undefined
+        ? placeChart(createdId.current, { dashboardId, projectId })
+        : undefined;
     },
-    isBusy: create.isPending || update.isPending || place.isPending,
-    error: create.error ?? update.error ?? place.error,
-  };
+    onSuccess: async (dashboard) => {
+      const { listCharts, getChart } = ChartService.method;
+      const { listDashboards } = DashboardService.method;
+      const keys = [listCharts, getChart, listDashboards].map(
+        ({ parent, name }) => [parent.typeName, name] as const,
+      );
+      await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
+      onDone(dashboard);
+    },
+  });
+  return { run: save.mutate, isBusy: save.isPending, error: save.error };
+}
+
+/** Name of the dashboard of charts that were made for none, in a project without dashboards. */
+const dashboardName = "Charts";
+
+type Place = { readonly dashboardId: string | undefined; readonly projectId: string };
+
+/**
+ * Puts a chart on the dashboard with the id, else on the project's first, which the page of charts
+ * shows; a project without one gets one. Only there can a stored chart be found again.
+ */
+async function placeChart(id: string, { dashboardId, projectId }: Place) {
+  const { listDashboards, createDashboard, updateDashboard } = DashboardService.method;
+  const { data } = await callRpc(listDashboards, {}, { projectId });
+  const target = data.find((one) => one.id === dashboardId) ?? data[0];
+  const tiles = (target?.layout?.tiles ?? []).map(({ chartId, x, y, w, h }): Tile => ({
+    ...{ id: chartId, x, y, w, h },
+  }));
+  if (tiles.some((tile) => tile.id === id)) return target;
+  const placed = addTile(tiles, id).map((tile) => ({
+    ...{ chartId: tile.id, x: tile.x, y: tile.y, w: tile.w, h: tile.h },
+  }));
+  const layout = { tiles: placed };
+  const answer = target
+    ? await callRpc(
+        updateDashboard,
+        { dashboardId: target.id, dashboard: { layout } },
+        { projectId },
+      )
+    : await callRpc(createDashboard, { dashboard: { name: dashboardName, layout } }, { projectId });
+  return answer.data;
 }
