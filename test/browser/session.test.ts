@@ -350,6 +350,25 @@ describe("the sessions beside one", () => {
   });
 });
 
+describe("the way back from a session", () => {
+  test("leads to the events with their filters that led there", async () => {
+    const filters = [{ field: "event_name", operator: "is", value: "find_order" }];
+    const search = `?tab=events&filters=${encodeURIComponent(JSON.stringify(filters))}`;
+    const { page, faults } = await app.open(pathOf("", search).replace("/?", "?"));
+    const list = page.getByRole("grid", { name: "Events" });
+    await expect.poll(() => list.locator(".table-row").count(), patience).toBe(5);
+    await list.locator(".table-row").first().click();
+    await page.waitForURL("**/traces/newest?**");
+
+    // Not the link of the sidebar, which is there before the session's.
+    await page.locator(".session-back").click();
+
+    await expect.poll(() => list.locator(".table-row").count(), patience).toBe(5);
+    expect(await page.getByRole("tab", { name: "Events", selected: true }).count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("two sessions", () => {
   test.each([
     { theme: "light", size: "wide" },

@@ -4,8 +4,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { type FilterRow, parseFilters } from "../../design/filters.ts";
 import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
-import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
+import { knownSearch, oneOf, type Parser, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
+import type { TracesSearch } from "../traces/search.ts";
 import type { FlameColor } from "./flame-layout.ts";
 
 export type SessionView = "tree" | "flame" | "chat";
@@ -23,11 +24,17 @@ export type SessionSearch = {
   readonly zoom?: string;
   readonly range?: TimeRange;
   readonly filters?: readonly FilterRow[];
+  /** Search of the list that led here, for the way back; absent where range and filters say it. */
+  readonly list?: TracesSearch;
 };
 
 const views = ["tree", "flame", "chat"] as const;
 const colors = ["time", "tokens", "cost"] as const;
 const tabs = ["messages", "data", "scores", "metadata", "raw"] as const;
+
+/** The page of the list reads the parts itself. */
+const listSearch: Parser<TracesSearch> = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
 
 export const sessionRoute = createRoute({
   getParentRoute: () => projectRoute,
@@ -41,6 +48,7 @@ export const sessionRoute = createRoute({
     zoom: text,
     range: parseTimeRange,
     filters: parseFilters,
+    list: listSearch,
   }),
   component: lazyRouteComponent(() => import("./session-page.tsx"), "SessionPage"),
 });

@@ -22,14 +22,14 @@ type SessionCrumbsProps = { readonly name: string; readonly sessionId?: string }
 
 export function SessionCrumbs({ name, sessionId }: SessionCrumbsProps) {
   const projectId = useCurrentProjectId();
-  const { range, filters = [] } = sessionRoute.useSearch();
+  const { range, filters = [], list } = sessionRoute.useSearch();
   return (
     <>
       <Link
         className="session-back"
         to="/app/p/$projectId/traces"
         params={{ projectId }}
-        search={{ ...(range && { range }), ...fromFilters(filters) }}
+        search={list ?? { ...(range && { range }), ...fromFilters(filters) }}
       >
         Traces
       </Link>
@@ -48,7 +48,7 @@ type SessionActionsProps = {
 };
 
 export function SessionActions({ session, onRefresh }: SessionActionsProps) {
-  const { range, filters = [], view } = sessionRoute.useSearch();
+  const { range, filters = [], view, list } = sessionRoute.useSearch();
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const place = { sessionId: session.id, startMs: session.startMs, range, filters };
@@ -58,7 +58,7 @@ export function SessionActions({ session, onRefresh }: SessionActionsProps) {
     void navigate({
       to: "/app/p/$projectId/traces/$sessionId",
       params: { projectId, sessionId },
-      search: { view, range, ...(filters.length > 0 && { filters }) },
+      search: { view, range, ...(filters.length > 0 && { filters }), ...(list && { list }) },
     });
   };
   const [newer, older] = ["Newer session", "Older session"];

@@ -70,13 +70,20 @@ export function useTracesView() {
 }
 
 /**
- * Returns what the page of a session knows of the list that led there, for the sessions beside it.
- * Filters of events say nothing about sessions.
+ * Returns the part of a session's address that tells of the list: range and filters for the
+ * sessions beside it, and the whole search for the way back where these two say less. Filters of
+ * events say nothing about sessions.
  */
-function toPlace({ tab, range, filters = [], q }: TracesSearch) {
+function toPlace(list: TracesSearch) {
+  const { tab, range, filters = [], q, ...others } = list;
   const words = q === undefined ? [] : [wordsFilter(q)];
   const all = tab === "events" ? [] : [...filters, ...words];
-  return { ...(range && { range }), ...(all.length > 0 && { filters: all }) };
+  const isMore = tab === "events" || Object.values(others).some((part) => part !== undefined);
+  return {
+    ...(range && { range }),
+    ...(all.length > 0 && { filters: all }),
+    ...(isMore && { list }),
+  };
 }
 
 const monthRange: TimeRange = { last: 30 * 24 * 60 };
