@@ -167,7 +167,7 @@ async function startServer({ databaseUrl, folder }: BenchService): Promise<Serve
   return { url: await readUrl(child), pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
-/** Returns the address that a server prints once it is ready, and reads on, so that it never waits. */
+/** Returns the address that a ready server prints, and reads on, so that it never waits. */
 function readUrl(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error("the server has no output");
   const lines = createInterface({ input: child.stdout });

@@ -23,7 +23,7 @@ async function edgesOf(element: Locator): Promise<readonly [number, number]> {
 }
 
 describe("a narrow window", () => {
-  test("shows name, status, age and question of a trace, and the errors with their heading", async () => {
+  test("shows name, status and age of a trace, and the errors with their heading", async () => {
     const { page, faults, picture } = await app.open(path("traces"), narrow);
     const row = page.getByRole("row").filter({ hasText: "refund-agent" });
     await row.getByText("2m ago").or(row.getByText("3m ago")).waitFor();

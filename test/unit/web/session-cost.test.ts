@@ -1,4 +1,4 @@
-// The cost of a session: what was sent, and estimates where nothing was.
+// The cost of a session: sent costs, and estimates where an event has none.
 
 import { expect, test } from "vitest";
 import { totalCostOf } from "../../../src/web/app/pages/session/session-event.ts";

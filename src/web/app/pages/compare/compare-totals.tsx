@@ -25,7 +25,7 @@ const measures: readonly Measure[] = [
   { label: "Cost", of: costOf, format: formatCost },
 ];
 
-/** Returns the cost with estimates once all events are there, before that the cost that was sent. */
+/** Returns the cost with estimates once all events are there, until then the sent cost. */
 function costOf({ tree, totals, isReading }: Skeleton): number | undefined {
   if (!tree || isReading) return totals?.cost;
   return totalCostOf(tree.nodes.map(({ event }) => event)).cost;

@@ -1,5 +1,5 @@
 // Questions and answers of the sessions of a list. Many programs send calls of models alone, by
-// plain events or OpenTelemetry: then the session has no payload, and its newest call stands for it.
+// plain events or OpenTelemetry: such a session has no payload, and is shown by its newest call.
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { Session } from "../../../../../gen/waggle/v1/session_pb.js";

@@ -57,7 +57,7 @@ export function useTracesView() {
       onPause: () => setSearch({ live: undefined }),
       onWiden: () =>
         setSearch(isNarrowed ? { filters: undefined, q: undefined } : { range: monthRange }),
-      // What was filtered stays: a filter of sessions is about themselves, not about their events.
+      // Keeps the filters: those of sessions are about sessions themselves, not their events.
       onEvents: () => setSearch({ tab: "events", columns: undefined, kind: undefined }),
       onOpen: ({ sessionId, eventId }: { sessionId: string; eventId?: string }) =>
         void navigate({
