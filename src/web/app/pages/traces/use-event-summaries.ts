@@ -52,7 +52,7 @@ export function useEventSummaries(list: List<EventRow>, round: number): readonly
 
 /**
  * Returns questions and answers of events by id, for rows that name events: undefined while they
- * are read, null without a preview. What was read once is not read again for a late answer.
+ * are read, null without a preview. A summary is read once, so a later answer is absent.
  */
 export function useSummariesOf(
   eventIds: readonly string[],
