@@ -55,15 +55,16 @@ export function openTestClusters(
 /** Creates a database and returns its URL; `template1` gives one without migrations. */
 export async function createDatabase(template: "template1" | typeof templateName): Promise<string> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await onServer(
-    (sql) => sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`,
+  const copied = template === "template1" ? inject("emptyTemplate") : template;
+  await onServers(
+    (sql) => sql`create database ${sql(name)} template ${sql(copied)} strategy file_copy`,
   );
   return databaseUrl(inject("serverUrl"), name);
 }
 
 export async function dropDatabase(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
-  await onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`);
+  await onServers((sql) => sql`drop database if exists ${sql(name)} with (force)`);
 }
 
 /** Returns a server's URL with another database name. */
@@ -73,14 +74,17 @@ export function databaseUrl(serverUrl: string, name: string): string {
   return url.toString();
 }
 
-async function onServer(
+/** One server, or every node of the Citus cluster of CITUS_URL. */
+async function onServers(
   work: (sql: ReturnType<Database["sql"]>) => PromiseLike<unknown>,
 ): Promise<void> {
-  const server = openDatabase({ url: inject("serverUrl"), connectionsMax: 1 });
-  try {
-    await work(server.sql());
-  } finally {
-    await server.close();
+  for (const url of inject("nodeUrls")) {
+    const server = openDatabase({ url, connectionsMax: 1 });
+    try {
+      await work(server.sql());
+    } finally {
+      await server.close();
+    }
   }
 }
 
