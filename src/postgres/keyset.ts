@@ -14,7 +14,9 @@ export type Keyset = readonly [createdAt: string, id: string];
  * Returns the column `createdAtUs` of a Position, in microseconds, as precise as Postgres' times.
  */
 export function selectCreatedAtUs(sql: Sql, createdAt: string): Fragment {
-  return sql`(extract(epoch from ${sql(createdAt)}) * 1000000)::bigint as "createdAtUs"`;
+  // In UTC, so that the expression is immutable: Citus takes no other one in `returning`.
+  return sql`
+    (extract(epoch from ${sql(createdAt)} at time zone 'UTC') * 1000000)::bigint as "createdAtUs"`;
 }
 
 /**

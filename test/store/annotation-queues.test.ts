@@ -14,6 +14,7 @@ import type { RoutedQueue } from "../../src/evaluation/queues/queues.ts";
 import type { Scores } from "../../src/evaluation/scores/scores.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
+import { deleteEvent } from "../../src/tracing/events/store.ts";
 import type { FilterInput } from "../../src/tracing/export/filter.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
@@ -180,13 +181,12 @@ describe("annotation queues", () => {
     }
   });
 
-  test("lose the events that are deleted, as archiving does", async () => {
+  test("lose the events that are deleted", async () => {
     const models = given(ofModels);
     await write(["m1", "m2"], { event_type: "model" });
     await route();
 
-    const sql = testDatabase.database.sql();
-    await sql`delete from events where project_id = ${projectId} and event_id = 'm1'`;
+    await testDatabase.database.transaction((sql) => deleteEvent(sql, projectId, "m1"));
 
     expect(await idsIn(models)).toEqual(["m2"]);
   });

@@ -79,12 +79,27 @@ async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<v
       headers = null,
       relayed_status = null,
       claimed_until = null,
-      created_at = now()
-    where kept.created_at <= now() - interval '24 hours'`;
+      created_at = excluded.created_at
+    where ${hasExpired(sql)}`;
 }
 
-/** Identifies one of a key's claims: its end as text. A later claim ends later. */
+/**
+ * Returns the condition that a kept record expired before an inserted one, which is of now. In UTC,
+ * so that it is immutable: Citus takes no other condition there.
+ */
+function hasExpired(sql: Sql) {
+  return sql`
+    (kept.created_at at time zone 'UTC')
+      <= (excluded.created_at at time zone 'UTC') - interval '24 hours'`;
+}
+
+/** Identifies one of a key's claims: its end in microseconds. A later claim ends later. */
 export type ClaimToken = string;
+
+/** In UTC, so that the expression is immutable: Citus takes no other one in `returning`. */
+function tokenOf(sql: Sql) {
+  return sql`(extract(epoch from claimed_until at time zone 'UTC') * 1000000)::bigint`;
+}
 
 /**
  * Claims a key for `forMs`; undefined if it has a live record. Takes over the expired claim of a
@@ -110,10 +125,10 @@ export async function insertClaim(
       details = null,
       headers = null,
       relayed_status = null,
-      created_at = now(),
+      created_at = excluded.created_at,
       claimed_until = excluded.claimed_until
-    where kept.created_at <= now() - interval '24 hours' or kept.claimed_until <= now()
-    returning claimed_until::text as token`;
+    where ${hasExpired(sql)} or kept.claimed_until <= excluded.created_at
+    returning ${tokenOf(sql)}::text as token`;
   return row?.token;
 }
 
@@ -157,7 +172,7 @@ async function endClaim(
     where project_id = ${claim.scopeId}
       and route = ${claim.route}
       and idempotency_key = ${claim.key}
-      and claimed_until = ${token}::text::timestamptz`;
+      and ${tokenOf(sql)} = ${token}::text::bigint`;
   return count > 0;
 }
 
@@ -168,24 +183,37 @@ export async function deleteClaim(sql: Sql, claim: Claim, token: ClaimToken): Pr
     where project_id = ${claim.scopeId}
       and route = ${claim.route}
       and idempotency_key = ${claim.key}
-      and claimed_until = ${token}::text::timestamptz`;
+      and ${tokenOf(sql)} = ${token}::text::bigint`;
 }
 
+/** Maximum scopes and persons whose records one call deletes. */
+const scopesMax = 10;
+
 /**
- * Deletes at most `rowsMax` expired records, oldest first, of every scope and person: a scope
+ * Deletes at most `rowsMax` expired records, of the oldest ones' scopes and persons: a scope
  * without further writes keeps no expired records. Skips records that another call is deleting.
  */
 export async function deleteExpired(sql: Sql, rowsMax: number): Promise<void> {
-  await sql`
-    delete from idempotency_records
-    where (project_id, route, idempotency_key) in (
-      select project_id, route, idempotency_key
-      from idempotency_records
-      where created_at < now() - interval '24 hours'
-      order by created_at
-      limit ${rowsMax}
-      for update skip locked
-    )`;
+  const isExpired = sql`created_at < now() - interval '24 hours'`;
+  const expired = await sql<{ project_id: string }[]>`
+    -- of all projects
+    select project_id
+    from idempotency_records
+    where ${isExpired}
+    order by created_at
+    limit ${rowsMax}`;
+  const scopes = new Set(expired.map(({ project_id }) => project_id));
+  for (const scopeId of [...scopes].slice(0, scopesMax)) {
+    await sql`
+      delete from idempotency_records
+      where project_id = ${scopeId} and (route, idempotency_key) in (
+        select route, idempotency_key
+        from idempotency_records
+        where project_id = ${scopeId} and ${isExpired}
+        limit ${rowsMax}
+        for update skip locked
+      )`;
+  }
 }
 
 /** Maximum length of a stored message. Callers see less of it; some messages repeat the input. */

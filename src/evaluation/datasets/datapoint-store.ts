@@ -47,8 +47,8 @@ export async function insertDatapoints(
       inputs, history, ground_truth, metadata, linked_event, bytes, created_at
     )
     select
-      ${projectId}, id, 1, true, inputs, history, ground_truth, metadata, linked_event, bytes,
-      clock_timestamp()
+      ${projectId}::uuid, id, 1, true, inputs, history, ground_truth, metadata, linked_event, bytes,
+      statement_timestamp()
     from unnest(
       ${list("id")}::uuid[], ${list("inputs")}::text[], ${list("history")}::text[],
       ${list("groundTruth")}::text[], ${list("metadata")}::text[],
@@ -76,7 +76,7 @@ export async function insertRevision(
     select
       project_id, datapoint_id, ${revision}, true,
       ${inputs}, ${history}, ${groundTruth}, ${metadata}, ${escapeOrNull(linkedEvent)}, ${bytes},
-      created_at, clock_timestamp()
+      created_at, statement_timestamp()
     from datapoints
     where project_id = ${projectId} and datapoint_id = ${id} and revision = ${revision - 1}`;
   if (count === 0) throw new Error("a locked datapoint does not exist");

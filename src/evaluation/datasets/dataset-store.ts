@@ -88,7 +88,7 @@ export async function updateDataset(sql: Sql, projectId: string, row: NewDataset
       name = ${escapeText(row.name)},
       description = ${row.description === null ? null : escapeText(row.description)},
       properties = ${escapeJson(JSON.stringify(row.properties))}::text::jsonb,
-      updated_at = clock_timestamp()
+      updated_at = statement_timestamp()
     where project_id = ${projectId} and dataset_id = ${row.datasetId}`;
 }
 
@@ -238,7 +238,7 @@ export async function addVersion(
         version = version + 1,
         datapoints = datapoints + ${added} - ${removed},
         next_position = next_position + ${added},
-        updated_at = clock_timestamp()
+        updated_at = statement_timestamp()
       where project_id = ${projectId} and dataset_id = ${datasetId}
       returning version, datapoints, next_position - ${added} as position
     ),
@@ -246,7 +246,9 @@ export async function addVersion(
       insert into dataset_versions (
         project_id, dataset_id, version, added, changed, removed, datapoints
       )
-      select ${projectId}, ${datasetId}, version, ${added}, ${changed}, ${removed}, datapoints
+      select
+        ${projectId}::uuid, ${datasetId}::uuid, version, ${added}::integer, ${changed}::integer,
+        ${removed}::integer, datapoints
       from made
     )
     select version, position from made`;
@@ -265,7 +267,9 @@ export async function addToVersion(
     insert into dataset_datapoints (
       project_id, dataset_id, position, added_in, datapoint_id, revision
     )
-    select ${projectId}, ${datasetId}, ${position} + place - 1, ${version}, datapoint_id, revision
+    select
+      ${projectId}::uuid, ${datasetId}::uuid, ${position}::bigint + place - 1, ${version}::integer,
+      datapoint_id, revision
     from unnest(${[...datapointIds]}::uuid[]) with ordinality as asked (datapoint_id, place)
     join datapoints using (datapoint_id)
     where datapoints.project_id = ${projectId} and is_current`;
@@ -303,7 +307,9 @@ export async function replaceInVersion(
     insert into dataset_datapoints (
       project_id, dataset_id, position, added_in, datapoint_id, revision
     )
-    select ${projectId}, ${datasetId}, position, ${version}, ${datapointId}, ${revision}
+    select
+      ${projectId}::uuid, ${datasetId}::uuid, position, ${version}::integer, ${datapointId}::uuid,
+      ${revision}::integer
     from closed`;
 }
 

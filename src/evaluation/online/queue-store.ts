@@ -37,29 +37,10 @@ export async function listQueuedProjects(
   afterId: string,
   limit: number,
 ): Promise<ProjectId[]> {
-  // For all projects, to find those with work. The recursion takes one index step per project,
+  // For all projects, to find those with work. The function takes one index step per project,
   // however long the queue is.
   const rows = await sql<{ project_id: ProjectId }[]>`
-    with recursive waiting (project_id) as (
-      (select project_id
-        from evaluation_queue
-        where project_id > ${afterId}
-        order by project_id
-        limit 1)
-      union all
-      select (
-        select later.project_id
-        from evaluation_queue as later
-        where later.project_id > waiting.project_id
-        order by later.project_id
-        limit 1)
-      from waiting
-      where waiting.project_id is not null
-    )
-    select project_id
-    from waiting
-    where project_id is not null
-    limit ${limit}`;
+    select project_id from list_queued_projects(${afterId}, ${limit}) as project_id`;
   return rows.map((row) => row.project_id);
 }
 

@@ -44,7 +44,10 @@ export async function findKnown(
   );
 }
 
-/** Adds events, which are held, in their order; removed ones are open again. */
+/**
+ * Adds events, which are held, in their order; removed ones are open again. Positions are times in
+ * microseconds, and later than those of the queue, which `lockQueue` has locked.
+ */
 export async function insertItems(
   sql: Sql,
   { projectId, queueId }: QueueKey,
@@ -52,9 +55,16 @@ export async function insertItems(
 ): Promise<void> {
   if (eventIds.length === 0) return;
   await sql`
-    insert into annotation_items as held (project_id, queue_id, event_id, state)
-    select ${projectId}, ${queueId}::uuid, event_id, 'open'
+    insert into annotation_items as held (project_id, queue_id, event_id, position, state)
+    select ${projectId}::uuid, ${queueId}::uuid, event_id, latest.position + place, 'open'
     from unnest(${eventIds.map(escapeText)}::text[]) with ordinality as given (event_id, place)
+    cross join (
+      select
+        greatest(max(position), (extract(epoch from statement_timestamp()) * 1000000)::bigint)
+          as position
+      from annotation_items
+      where project_id = ${projectId} and queue_id = ${queueId}
+    ) as latest
     order by place
     on conflict (project_id, event_id, queue_id) do update set
       state = 'open',
@@ -101,7 +111,7 @@ export async function completeReviewed(
   await sql`
     update annotation_items as item set
       state = 'completed',
-      completed_at = clock_timestamp()
+      completed_at = statement_timestamp()
     where project_id = ${projectId} and queue_id = ${queueId} and state = 'open'
       and ${eventId === undefined ? sql`true` : sql`event_id = ${escapeText(eventId)}`}
       and (
@@ -113,13 +123,13 @@ export async function completeReviewed(
 }
 
 /** Returns the condition that an item has a claim that has not expired. */
-function isHeld(sql: Sql): Fragment {
+function isHeld(sql: Sql, projectId: string): Fragment {
   return sql`exists (
     select 1
     from annotation_reviews as review
-    where review.project_id = item.project_id and review.event_id = item.event_id
+    where review.project_id = ${projectId} and review.event_id = item.event_id
       and review.queue_id = item.queue_id and review.completed_at is null
-      and review.expires_at > clock_timestamp()
+      and review.expires_at > statement_timestamp()
   )`;
 }
 
@@ -130,7 +140,7 @@ function selectItems(sql: Sql, { projectId, queueId }: QueueKey): Fragment {
       event_id as "eventId",
       case
         when state = 'completed' then state
-        when ${isHeld(sql)} then 'claimed'
+        when ${isHeld(sql, projectId)} then 'claimed'
         else 'pending'
       end as state,
       added_at as "addedAt",
@@ -166,9 +176,10 @@ export async function listItems(
   key: QueueKey,
   { state, after, limit }: ItemsPage,
 ): Promise<readonly ItemRow[]> {
+  const { projectId } = key;
   const ofState = {
-    pending: sql`state = 'open' and not ${isHeld(sql)}`,
-    claimed: sql`state = 'open' and ${isHeld(sql)}`,
+    pending: sql`state = 'open' and not ${isHeld(sql, projectId)}`,
+    claimed: sql`state = 'open' and ${isHeld(sql, projectId)}`,
     completed: sql`state = 'completed'`,
   };
   const rows = await sql<ItemRow[]>`
@@ -199,7 +210,7 @@ export async function countItems(sql: Sql, { projectId, queueId }: QueueKey): Pr
         where project_id = ${projectId} and queue_id = ${queueId}
       ), 0)::integer as "passedOver"
     from (
-      select state, state = 'open' and ${isHeld(sql)} as is_held
+      select state, state = 'open' and ${isHeld(sql, projectId)} as is_held
       from annotation_items as item
       where project_id = ${projectId} and queue_id = ${queueId}
     ) as items`;

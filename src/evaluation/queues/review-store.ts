@@ -44,7 +44,7 @@ export async function listReviews(
     from annotation_reviews
     where project_id = ${projectId} and queue_id = ${queueId}
       and event_id = any(${eventIds.map(escapeText)})
-      and (completed_at is not null or expires_at > clock_timestamp())
+      and (completed_at is not null or expires_at > statement_timestamp())
     order by claimed_at, reviewer`;
   return rows.map((row) => ({
     ...row,
@@ -67,7 +67,7 @@ export async function findHeld(
       and item.event_id = review.event_id and item.queue_id = review.queue_id
     where review.project_id = ${projectId} and review.queue_id = ${queueId}
       and review.reviewer = ${escapeText(reviewer)} and review.completed_at is null
-      and review.expires_at > clock_timestamp() and item.state = 'open'
+      and review.expires_at > statement_timestamp() and item.state = 'open'
     order by review.claimed_at
     limit 1`;
   return row && unescapeText(row.event_id);
@@ -86,7 +86,7 @@ export async function findFree(
       and (
         select
           count(*) filter (
-            where review.completed_at is not null or review.expires_at > clock_timestamp()
+            where review.completed_at is not null or review.expires_at > statement_timestamp()
           ) < ${reviewers}
           and count(*) filter (
             where review.completed_at is not null and review.reviewer = ${escapeText(reviewer)}
@@ -125,14 +125,14 @@ export async function upsertClaim(
   await sql`
     delete from annotation_reviews
     where project_id = ${projectId} and event_id = ${event} and queue_id = ${queueId}
-      and completed_at is null and expires_at <= clock_timestamp()`;
+      and completed_at is null and expires_at <= statement_timestamp()`;
   await sql`
     insert into annotation_reviews (
       project_id, queue_id, event_id, reviewer, reviewer_name, expires_at
     )
     values (
       ${projectId}, ${queueId}, ${event}, ${id}, ${escapeText(reviewer.name)},
-      clock_timestamp() + ${seconds} * interval '1 second'
+      statement_timestamp() + ${seconds} * interval '1 second'
     )
     on conflict (project_id, event_id, queue_id, reviewer) do update set
       expires_at = excluded.expires_at`;
@@ -144,12 +144,15 @@ export async function deleteClaim(
   { projectId, queueId, eventId }: ItemKey,
   reviewer: string,
 ): Promise<boolean> {
-  const rows = await sql<{ was_held: boolean }[]>`
-    delete from annotation_reviews
-    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
-      and queue_id = ${queueId} and reviewer = ${escapeText(reviewer)} and completed_at is null
-    returning expires_at > clock_timestamp() as was_held`;
-  return rows[0]?.was_held ?? false;
+  const isOwn = sql`
+    event_id = ${escapeText(eventId)} and queue_id = ${queueId}
+      and reviewer = ${escapeText(reviewer)} and completed_at is null`;
+  const held = await sql`
+    select 1
+    from annotation_reviews
+    where project_id = ${projectId} and ${isOwn} and expires_at > statement_timestamp()`;
+  await sql`delete from annotation_reviews where project_id = ${projectId} and ${isOwn}`;
+  return held.length > 0;
 }
 
 /** Completes a person's place at an event, with a claim or without one. */
@@ -164,10 +167,10 @@ export async function upsertCompleted(
     )
     values (
       ${projectId}, ${queueId}, ${escapeText(eventId)}, ${escapeText(id)}, ${escapeText(name)},
-      clock_timestamp(), clock_timestamp()
+      statement_timestamp(), statement_timestamp()
     )
     on conflict (project_id, event_id, queue_id, reviewer) do update set
-      completed_at = clock_timestamp()`;
+      completed_at = excluded.completed_at`;
 }
 
 /** A score that a person gives. */
@@ -197,7 +200,8 @@ export async function insertScores(
       explanation
     )
     select
-      ${projectId}, ${queueId}::uuid, ${escapeText(eventId)}, evaluator_id, ${escapeText(reviewer)},
+      ${projectId}::uuid, ${queueId}::uuid, ${escapeText(eventId)}::text, evaluator_id,
+      ${escapeText(reviewer)}::text,
       version, return_type, value, explanation
     from jsonb_to_recordset(${escapeJson(JSON.stringify(incoming))}::text::jsonb) as incoming (
       evaluator_id uuid, version integer, return_type text, value jsonb, explanation text)

@@ -194,7 +194,7 @@ export async function updateRun(
 ): Promise<void> {
   await sql`
     update runs
-    set ${sql(toColumns(row))}, updated_at = clock_timestamp()
+    set ${sql(toColumns(row))}, updated_at = statement_timestamp()
     where project_id = ${projectId} and run_id = ${escapeText(row.runId)}`;
 }
 
@@ -207,7 +207,7 @@ export async function updateReport(
 ): Promise<void> {
   await sql`
     update runs
-    set report = ${JSON.stringify(report)}, updated_at = clock_timestamp()
+    set report = ${JSON.stringify(report)}, updated_at = statement_timestamp()
     where project_id = ${projectId} and run_id = ${escapeText(runId)}`;
 }
 

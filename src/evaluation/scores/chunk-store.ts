@@ -26,7 +26,7 @@ export async function insertChunk(sql: Sql, chunk: ChunkRow): Promise<boolean> {
     values (
       ${chunk.projectId}, ${chunk.chunkId}, ${chunk.evaluatorId}, ${escapeText(chunk.name)},
       ${chunk.version}, ${chunk.enablement}, ${chunk.backfillId}, ${chunk.workflowId}, 0,
-      clock_timestamp()
+      statement_timestamp()
     )
     on conflict (project_id, chunk_id) do nothing`;
   return count > 0;
@@ -41,11 +41,12 @@ export async function fillChunk(
   { projectId, chunkId }: { readonly projectId: string; readonly chunkId: string },
   { events, skipped }: { readonly events: number; readonly skipped: number },
 ): Promise<void> {
+  const endedAt = events === 0 ? sql`statement_timestamp()` : sql`null`;
   await sql`
     update evaluation_chunks set
       events = ${events},
       skipped = ${skipped},
-      ended_at = case when ${events}::integer = 0 then clock_timestamp() end
+      ended_at = ${endedAt}
     where project_id = ${projectId} and chunk_id = ${chunkId}`;
 }
 
@@ -72,7 +73,7 @@ export async function extendChunk(
   if (rows.length === 0) return [];
   const { count } = await sql`
     update evaluation_chunks
-    set events = events + ${rows.length}, moved_at = clock_timestamp()
+    set events = events + ${rows.length}, moved_at = statement_timestamp()
     where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
   // Runs in a chunk that has ended would never run.
   if (count === 0) throw new Error("the chunk has ended");
@@ -105,14 +106,14 @@ export async function addToChunk(
       judge_completion_tokens = judge_completion_tokens + ${sums.completionTokens},
       judge_cost = judge_cost + ${String(sums.cost)}::text::numeric,
       judge_unpriced = judge_unpriced + ${sums.unpriced},
-      moved_at = clock_timestamp()
+      moved_at = statement_timestamp()
     where project_id = ${projectId} and chunk_id = ${chunkId}`;
 }
 
 export async function touchChunk(sql: Sql, projectId: string, chunkId: string): Promise<void> {
   await sql`
     update evaluation_chunks
-    set moved_at = clock_timestamp()
+    set moved_at = statement_timestamp()
     where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
 }
 
@@ -120,7 +121,7 @@ export async function touchChunk(sql: Sql, projectId: string, chunkId: string): 
 export async function endChunk(sql: Sql, projectId: string, chunkId: string): Promise<void> {
   await sql`
     update evaluation_chunks
-    set ended_at = clock_timestamp()
+    set ended_at = statement_timestamp()
     where project_id = ${projectId} and chunk_id = ${chunkId} and ended_at is null`;
 }
 
@@ -243,7 +244,7 @@ export async function findLoad(
         from evaluation_chunks
         where project_id = ${projectId} and evaluator_id = ${evaluatorId}
           and ended_at is null and backfill_id is null) as open,
-      (select extract(epoch from clock_timestamp() - created_at)::double precision * 1000
+      (select extract(epoch from statement_timestamp() - created_at)::double precision * 1000
         from evaluation_chunks
         where project_id = ${projectId} and evaluator_id = ${evaluatorId}
         order by created_at desc
@@ -290,8 +291,8 @@ export async function claimChunk(
     insert into evaluation_chunks (
       project_id, chunk_id, evaluator_id, evaluator_name, version, enablement, workflow_id, events)
     select
-      ${projectId}, ${chunkId}::uuid, ${evaluatorId}::uuid, ${escapeText(chunk.name)},
-      ${version}::integer, ${enablement}::integer, ${workflowId}, count(*)
+      ${projectId}::uuid, ${chunkId}::uuid, ${evaluatorId}::uuid, ${escapeText(chunk.name)}::text,
+      ${version}::integer, ${enablement}::integer, ${workflowId}::text, count(*)
     from claimed
     having count(*) > 0
     returning events`;
@@ -312,7 +313,7 @@ export async function deleteOldChunks(
       select chunk_id
       from evaluation_chunks
       where project_id = ${projectId} and evaluator_id = ${evaluatorId}
-        and created_at < clock_timestamp() - ${ageDays} * interval '1 day'
+        and created_at < statement_timestamp() - ${ageDays} * interval '1 day'
         and ended_at is not null and backfill_id is null
       order by created_at
       limit ${limit}
@@ -339,7 +340,7 @@ export async function listUnhanded(sql: Sql, limit: number): Promise<OpenChunk[]
 export async function markHanded(sql: Sql, projectId: string, chunkId: string): Promise<void> {
   await sql`
     update evaluation_chunks
-    set handed_at = clock_timestamp(), moved_at = clock_timestamp()
+    set handed_at = statement_timestamp(), moved_at = statement_timestamp()
     where project_id = ${projectId} and chunk_id = ${chunkId}`;
 }
 
@@ -356,7 +357,7 @@ export async function listStill(
     select project_id as "projectId", chunk_id as "chunkId", workflow_id as "workflowId"
     from evaluation_chunks
     where ended_at is null and handed_at is not null and backfill_id is null
-      and moved_at < clock_timestamp() - ${stillMs} * interval '1 millisecond'
+      and moved_at < statement_timestamp() - ${stillMs} * interval '1 millisecond'
     order by moved_at
     limit ${limit}`;
 }

@@ -35,7 +35,7 @@ export async function insertQueuedRuns(
     insert into scores (
       project_id, event_id, evaluator_id, version, state, enablement, queued_at)
     select
-      ${projectId}, incoming.event_id, ${evaluatorId}::uuid, ${version}::integer, 'queued',
+      ${projectId}::uuid, incoming.event_id, ${evaluatorId}::uuid, ${version}::integer, 'queued',
       ${enablement}::integer, incoming.queued_at
     from unnest(${ids}::text[], ${times}::timestamptz[]) as incoming (event_id, queued_at)
     left join lateral (
@@ -69,28 +69,8 @@ export async function listWaitingVersions(
   // For all projects, as in listQueuedProjects: one index step per version, to its longest waiting
   // run.
   return sql<WaitingSince[]>`
-    with recursive waiting (project_id, evaluator_id, version, since) as (
-      (select project_id, evaluator_id, version, queued_at
-        from scores
-        where state = 'queued' and project_id > ${afterId}
-        order by project_id, evaluator_id, version, queued_at
-        limit 1)
-      union all
-      select later.project_id, later.evaluator_id, later.version, later.queued_at
-      from waiting
-      cross join lateral (
-        select scores.project_id, scores.evaluator_id, scores.version, scores.queued_at
-        from scores
-        where scores.state = 'queued'
-          and (scores.project_id, scores.evaluator_id, scores.version)
-            > (waiting.project_id, waiting.evaluator_id, waiting.version)
-        order by scores.project_id, scores.evaluator_id, scores.version, scores.queued_at
-        limit 1
-      ) as later
-    )
-    select project_id as "projectId", evaluator_id as "evaluatorId", version, since
-    from waiting
-    limit ${limit}`;
+    select project as "projectId", evaluator as "evaluatorId", number as version, since
+    from list_waiting_versions(${afterId}, ${limit})`;
 }
 
 /** Takes at most `limit` runs of a version off the queue, and returns their events. */

@@ -42,7 +42,7 @@ export async function endRuns(
   const rows = await sql<{ event_id: string }[]>`
     update scores set
       state = incoming.state,
-      ended_at = clock_timestamp(),
+      ended_at = statement_timestamp(),
       result = incoming.result,
       explanation = incoming.explanation,
       failure = incoming.failure,
@@ -87,11 +87,14 @@ export async function takeRuns(
   },
 ): Promise<number> {
   const { enablement, eventIds, includesFailed } = take;
-  const { count } = await sql`
+  // No parameter: Citus sends it to the shard without those before it, whose types are lost then.
+  const taken = includesFailed ? sql`in ('queued', 'failed')` : sql`= 'queued'`;
+  // Counts what it returns: for such a statement Citus counts the rows that were given.
+  const { length } = await sql`
     insert into scores as held (
       project_id, event_id, evaluator_id, version, state, enablement, chunk_id)
     select
-      ${projectId}, event_id, ${evaluatorId}::uuid, ${version}::integer, 'running',
+      ${projectId}::uuid, event_id, ${evaluatorId}::uuid, ${version}::integer, 'running',
       ${enablement}::integer, ${chunkId}::uuid
     from unnest(${eventIds.map(escapeText)}::text[]) as given (event_id)
     order by event_id
@@ -99,8 +102,9 @@ export async function takeRuns(
       state = 'running',
       enablement = excluded.enablement,
       chunk_id = excluded.chunk_id
-    where held.state = 'queued' or (held.state = 'failed' and ${includesFailed})`;
-  return count;
+    where held.state ${taken}
+    returning 1`;
+  return length;
 }
 
 /** Puts the unfinished runs of a chunk back into the queue. */

@@ -4,7 +4,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { CostEstimate, PricedEvent } from "../../tracing/events/event.ts";
-import { marksOfChanged } from "../../tracing/events/mark-store.ts";
+import { type ChangedRow, markChanged } from "../../tracing/events/mark-store.ts";
 import {
   escapeJson,
   escapeText,
@@ -72,15 +72,13 @@ export async function setEstimates(
   estimates: readonly { readonly eventId: string; readonly estimate: CostEstimate | null }[],
 ): Promise<void> {
   const rows = estimates.map(({ eventId, estimate }) => ({ event_id: eventId, estimate }));
-  await sql`
-    with changed as (
-      update events set cost_estimate = incoming.estimate
-      from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
-        event_id text, estimate jsonb)
-      where events.project_id = ${projectId} and events.event_id = incoming.event_id
-      returning events.project_id, events.event_type, events.start_time_us),
-    ${marksOfChanged(sql)}
-    select 1`;
+  const changed = await sql<ChangedRow[]>`
+    update events set cost_estimate = incoming.estimate
+    from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
+      event_id text, estimate jsonb)
+    where events.project_id = ${projectId} and events.event_id = incoming.event_id
+    returning events.event_type, events.start_time_us`;
+  await markChanged(sql, projectId, changed);
 }
 
 type EstimatedRow = {

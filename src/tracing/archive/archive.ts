@@ -39,7 +39,9 @@ export function createEventArchive(databaseOf: (clusterId: string) => Database):
 
   async function moveAfter(place: ProjectPlace, after: string): Promise<number> {
     const { projectId } = place;
-    const { moved, last } = await store.moveEvents(sqlOf(place), projectId, { ...step, after });
+    const { moved, last } = await databaseOf(place.clusterId).transaction((sql) =>
+      store.moveEvents(sql, projectId, { ...step, after }),
+    );
     reached.delete(projectId);
     if (last !== null) reached.set(projectId, last);
     for (const oldest of reached.keys()) {

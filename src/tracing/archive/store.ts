@@ -1,6 +1,7 @@
 // SQL that moves a project's events to the archive table. Every statement names its project.
 
 import type { Sql } from "../../postgres/database.ts";
+import { deleteWhatEventsHad } from "../events/store.ts";
 
 export type MoveStep = {
   /** Events with greater ids are moved; every id is greater than the empty text. */
@@ -10,8 +11,8 @@ export type MoveStep = {
 };
 
 /**
- * Moves at most `limit` events, waiting updates included, and stops at `bytes`. It is one
- * statement: a row is in one of the tables at any time, even after an interruption. Returns the
+ * Moves at most `limit` events, waiting updates included, and stops at `bytes`. The caller's
+ * transaction has a row in one of the tables at any time, even after an interruption. Returns the
  * number of moved events and the last id; 0 only if there is none after `after`.
  */
 export async function moveEvents(
@@ -22,7 +23,7 @@ export async function moveEvents(
   // Locks in the order of every writer, so that a late write does not deadlock with it. The result
   // of a late write does not replace an event that is already in the archive. The array makes
   // Postgres look up each event by its key: a join sometimes reads all events of the project.
-  const [row] = await sql<{ moved: number; last: string | null }[]>`
+  const [row] = await sql<{ ids: string[] | null; last: string | null }[]>`
     with locked as materialized (
       select
         event_id,
@@ -63,8 +64,11 @@ export async function moveEvents(
       from moved
       on conflict (project_id, event_id) do nothing
     )
-    select count(*)::integer as moved, max(event_id) as last from moved`;
-  return row ?? { moved: 0, last: null };
+    select array_agg(event_id) as ids, max(event_id) as last from moved`;
+  const { ids, last } = row ?? { ids: null, last: null };
+  if (ids === null) return { moved: 0, last };
+  await deleteWhatEventsHad(sql, projectId, ids);
+  return { moved: ids.length, last };
 }
 
 /** Well below the ten minutes of an activity (workflows/activity-options.ts). */
@@ -86,36 +90,10 @@ export async function countEvents(
   return row ?? { left: 0, done: 0 };
 }
 
-/**
- * Returns how many of these projects have events, totals of sessions or fields. The order makes
- * Postgres look up each project by the primary keys, whatever its statistics say.
- */
+/** Returns how many of these projects have events, totals of sessions or fields. */
 export async function countUnfinished(sql: Sql, projectIds: readonly string[]): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count
-    from unnest(${projectIds}::uuid[]) as given (project_id)
-    left join lateral (
-      select true as is_there
-      from events
-      where project_id = given.project_id
-      order by event_id
-      limit 1
-    ) as event on true
-    left join lateral (
-      select true as is_there
-      from session_totals
-      where project_id = given.project_id
-      order by session_id
-      limit 1
-    ) as total on true
-    left join lateral (
-      select true as is_there
-      from event_fields
-      where project_id = given.project_id
-      order by event_type, field
-      limit 1
-    ) as field on true
-    where event.is_there or total.is_there or field.is_there`;
+    select count_unfinished(${projectIds}::uuid[]) as count`;
   return row?.count ?? 0;
 }
 
@@ -125,22 +103,9 @@ export async function countSomeEvents(
   projectIds: readonly string[],
   max: number,
 ): Promise<{ readonly left: number; readonly done: number }> {
-  const count = (table: "events" | "archived_events") => sql`
-    select count(*)::integer
-    from (
-      select 1
-      from unnest(${projectIds}::uuid[]) as given (project_id)
-      cross join lateral (
-        select event_id
-        from ${sql(table)}
-        where project_id = given.project_id
-        order by event_id
-        limit ${max + 1}
-      ) as event
-      limit ${max + 1}
-    ) as counted`;
   const [row] = await sql<{ left: number; done: number }[]>`
-    select (${count("events")}) as left, (${count("archived_events")}) as done`;
+    select unmoved as left, moved as done
+    from count_some_events(${projectIds}::uuid[], ${max + 1})`;
   return row ?? { left: 0, done: 0 };
 }
 

@@ -62,46 +62,23 @@ export function markingOf(sql: Sql, hours: readonly HourKey[]): Fragment {
       ${hours.map(({ hour }) => hour)}::integer[], ${unmarkedMs})`;
 }
 
-/**
- * Returns the parts of a statement that mark the past hours of `changed`, another part of it, which
- * has `project_id`, `event_type` and `start_time_us`.
- */
-export function marksOfChanged(sql: Sql): Fragment {
-  // Skips rows that other transactions hold, so that no writer waits and none deadlocks.
-  return sql`
-    hours as (
-      select distinct project_id, floor(start_time_us / ${hourUs}::numeric)::integer as hour
-      from changed
-      where event_type <> 'session'
-    ),
-    past as materialized (
-      select project_id, hour from hours where hour < ${hoursAgo(sql, unmarkedMs)}
-    ),
-    free as materialized (
-      select past.project_id, past.hour, held.slot
-      from past cross join lateral (
-        select slot
-        from chart_marks
-        where chart_marks.project_id = past.project_id and chart_marks.hour = past.hour
-        limit 1
-        for no key update skip locked
-      ) as held
-    ),
-    renewed as (
-      update chart_marks set version = ${randomNumber(sql)}
-      from free
-      where chart_marks.project_id = free.project_id and chart_marks.hour = free.hour
-        and chart_marks.slot = free.slot
-    ),
-    added as (
-      insert into chart_marks (project_id, hour, slot, version)
-      select project_id, hour, ${randomNumber(sql)}, ${randomNumber(sql)}
-      from past
-      where not exists (
-        select 1
-        from free
-        where free.project_id = past.project_id and free.hour = past.hour)
-    )`;
+/** What a statement returns of each event that it changed or deleted, for `markChanged`. */
+export type ChangedRow = { readonly event_type: string; readonly start_time_us: number };
+
+/** Marks the past hours of changed events of a project. */
+export async function markChanged(
+  sql: Sql,
+  projectId: string,
+  changed: readonly ChangedRow[],
+): Promise<void> {
+  const hours = new Set<number>();
+  for (const { event_type, start_time_us } of changed) {
+    if (event_type !== "session") hours.add(Math.floor(start_time_us / hourUs));
+  }
+  await markHours(
+    sql,
+    [...hours].map((hour) => ({ projectId, hour })),
+  );
 }
 
 /** Returns the first hour that had not ended at a time before the statement, by Postgres' clock. */
@@ -109,9 +86,4 @@ export function hoursAgo(sql: Sql, ms: number): Fragment {
   const hourSeconds = hourUs / 1_000_000;
   return sql`floor((extract(epoch from statement_timestamp()) - ${ms / 1_000}::integer)
     / ${hourSeconds}::integer)::integer`;
-}
-
-/** Below 2^53, since the driver reads numbers. */
-function randomNumber(sql: Sql): Fragment {
-  return sql`floor(random() * 9007199254740991)::bigint`;
 }

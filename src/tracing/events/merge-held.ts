@@ -337,6 +337,8 @@ async function writeStatement(
   text: string,
   pairs: readonly Pair[],
 ): Promise<void> {
+  const [first] = pairs;
+  if (first === undefined) return;
   // Only events that may be too large are measured, because measuring makes Postgres write them out
   // as text.
   const measured = pairs.filter(
@@ -344,7 +346,12 @@ async function writeStatement(
       held.event_type !== "pending" &&
       held.bucketBytes * compressionMax + text.length > eventBytesMax,
   );
-  const ids = await mergeStore.mergeRows(merging.sql, text, idsOf(measured), eventBytesMax);
+  const { projectId } = first.entry;
+  const ids = await mergeStore.mergeRows(merging.sql, projectId, text, {
+    eventIds: idsOf(pairs),
+    measured: idsOf(measured),
+    bytesMax: eventBytesMax,
+  });
   const larger = new Set(ids);
   for (const { entry } of measured) {
     if (larger.has(entry.eventId)) noteTooLarge(merging, entry, tooLarge);

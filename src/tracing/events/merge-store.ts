@@ -156,6 +156,13 @@ export async function findBuckets(
   return Object.fromEntries(buckets.map((bucket) => [bucket, parseJson(row[bucket])]));
 }
 
+type MeasuredMerge = {
+  /** Ids of all rows. */
+  readonly eventIds: readonly string[];
+  readonly measured: readonly string[];
+  readonly bytesMax: number;
+};
+
 /**
  * Merges rows into events that `lockHeld` has locked. A bucket takes the given keys, children are
  * replaced, an error changes only if the row `sets_error`; a row that `is_whole` replaces its
@@ -164,34 +171,35 @@ export async function findBuckets(
  */
 export async function mergeRows(
   sql: Sql,
+  projectId: string,
   rows: string,
-  measured: readonly string[],
-  bytesMax: number,
+  { eventIds, measured, bytesMax }: MeasuredMerge,
 ): Promise<string[]> {
+  // The extra list of ids keeps Postgres from reading all events of the project, which it sometimes
+  // does for the join alone.
+  await sql`
+    update events set
+      session_id = incoming.session_id,
+      event_type = incoming.event_type,
+      event_name = incoming.event_name,
+      source = incoming.source,
+      parent_id = incoming.parent_id,
+      children_ids = coalesce(incoming.children_ids, events.children_ids),
+      error = case when incoming.sets_error then incoming.error else events.error end,
+      start_time_us = incoming.start_time_us,
+      end_time_us = incoming.end_time_us,
+      duration_ms = incoming.duration_ms,
+      ${mergedBuckets(sql)},
+      cost_estimate = incoming.cost_estimate
+    from ${incomingRows(sql, rows)}
+    where events.project_id = ${projectId} and events.event_id = incoming.event_id
+      and events.event_id = any(${eventIds.map(escapeText)})`;
+  if (measured.length === 0) return [];
   const tooLarge = await sql<{ event_id: string }[]>`
-    with merged as (
-      update events set
-        session_id = incoming.session_id,
-        event_type = incoming.event_type,
-        event_name = incoming.event_name,
-        source = incoming.source,
-        parent_id = incoming.parent_id,
-        children_ids = coalesce(incoming.children_ids, events.children_ids),
-        error = case when incoming.sets_error then incoming.error else events.error end,
-        start_time_us = incoming.start_time_us,
-        end_time_us = incoming.end_time_us,
-        duration_ms = incoming.duration_ms,
-        ${mergedBuckets(sql)},
-        cost_estimate = incoming.cost_estimate
-      from ${incomingRows(sql, rows)}
-      where events.project_id = incoming.project_id and events.event_id = incoming.event_id
-      returning events.event_id, case
-        when events.event_id = any(${measured.map(escapeText)}) then ${measuredBytes(sql)}
-        else 0
-      end as bytes)
     select event_id
-    from merged
-    where bytes > ${bytesMax}`;
+    from events
+    where project_id = ${projectId} and event_id = any(${measured.map(escapeText)})
+      and ${measuredBytes(sql)} > ${bytesMax}`;
   return tooLarge.map((row) => unescapeText(row.event_id));
 }
 

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { StoredEvent } from "./event.ts";
-import { type HourKey, markingOf, marksOfChanged } from "./mark-store.ts";
+import { type ChangedRow, type HourKey, markChanged, markingOf } from "./mark-store.ts";
 import { escapeJson, escapeText, unescapeText } from "./postgres-text.ts";
 
 export type EventKey = { readonly project_id: string; readonly event_id: string };
@@ -14,7 +14,7 @@ export type EventKey = { readonly project_id: string; readonly event_id: string 
  * for each key: 20,000 events of a new project took 14 s instead of 1 s.
  */
 export async function planForAnyProject(sql: Sql): Promise<void> {
-  await sql`set local plan_cache_mode = force_generic_plan`;
+  await sql`select plan_for_any_project()`;
 }
 
 /** Type `unknown`, in which a parameter takes the type that its statement gives it. */
@@ -139,16 +139,14 @@ export async function mergeMetrics(
   const rows = merges.map(({ eventId, ...merge }) => ({ event_id: eventId, ...merge }));
   // The extra list of ids keeps Postgres from reading all events of the project, which it sometimes
   // does for the join alone.
-  await sql`
-    with changed as (
-      update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
-      from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
-        event_id text, metrics jsonb, removed text[])
-      where events.project_id = ${projectId} and events.event_id = incoming.event_id
-        and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})
-      returning events.project_id, events.event_type, events.start_time_us),
-    ${marksOfChanged(sql)}
-    select 1`;
+  const changed = await sql<ChangedRow[]>`
+    update events set metrics = (events.metrics - incoming.removed) || incoming.metrics
+    from jsonb_to_recordset(${escapeJson(JSON.stringify(rows))}::text::jsonb) as incoming (
+      event_id text, metrics jsonb, removed text[])
+    where events.project_id = ${projectId} and events.event_id = incoming.event_id
+      and events.event_id = any(${merges.map(({ eventId }) => escapeText(eventId))})
+    returning events.event_type, events.start_time_us`;
+  await markChanged(sql, projectId, changed);
 }
 
 /** What an id is whose row is not a session with a name. */
@@ -229,10 +227,7 @@ async function widenSessionsOf(
     where events.project_id = ${projectId} and events.event_id = wider.event_id`;
 }
 
-/**
- * Returns the sources of the existing sessions, by session id. The project is a subquery, so that
- * the plan fits any project (planForAnyProject).
- */
+/** Returns the sources of the existing sessions, by session id. */
 export async function listSessionSources(
   sql: Sql,
   projectId: string,
@@ -240,14 +235,12 @@ export async function listSessionSources(
 ): Promise<Map<string, string>> {
   const rows = await sql<{ event_id: string; source: string }[]>`
     select event_id, source
-    from events
-    where project_id = (select ${projectId}::uuid)
-      and event_id = any(${sessionIds.map(escapeText)})
-      and event_type = 'session' and session_id = event_id`;
+    from find_events(${projectId}, ${sessionIds.map(escapeText)}::text[])
+    where event_type = 'session' and session_id = event_id`;
   return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.source)]));
 }
 
-/** Returns the sessions of the existing events, by event id. Planned like `listSessionSources`. */
+/** Returns the sessions of the existing events, by event id. */
 export async function listSessionIds(
   sql: Sql,
   projectId: string,
@@ -255,24 +248,34 @@ export async function listSessionIds(
 ): Promise<Map<string, string>> {
   const rows = await sql<{ event_id: string; session_id: string }[]>`
     select event_id, session_id
-    from events
-    where project_id = (select ${projectId}::uuid)
-      and event_id = any(${eventIds.map(escapeText)}) and event_type <> 'pending'`;
+    from find_events(${projectId}, ${eventIds.map(escapeText)}::text[])
+    where event_type <> 'pending'`;
   return new Map(rows.map((row) => [unescapeText(row.event_id), unescapeText(row.session_id)]));
 }
 
-/** Deletes an event that `lockHeld` has locked, and its feedback. */
+/** Deletes an event that `lockHeld` has locked, and what belongs to it. */
 export async function deleteEvent(sql: Sql, projectId: string, eventId: string): Promise<void> {
   await sql`
     delete from feedback
     where project_id = ${projectId} and generation_id = ${escapeText(eventId)}`;
-  await sql`
-    with changed as (
-      delete from events
-      where project_id = ${projectId} and event_id = ${escapeText(eventId)}
-      returning project_id, event_type, start_time_us),
-    ${marksOfChanged(sql)}
-    select 1`;
+  const changed = await sql<ChangedRow[]>`
+    delete from events
+    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
+    returning event_type, start_time_us`;
+  await markChanged(sql, projectId, changed);
+  await deleteWhatEventsHad(sql, projectId, [escapeText(eventId)]);
+}
+
+/**
+ * Deletes the scores of deleted events, and what belongs to annotation queues, in a statement of
+ * its own, which sees the scores of writers that held the events. Ids are as stored.
+ */
+export async function deleteWhatEventsHad(
+  sql: Sql,
+  projectId: string,
+  eventIds: readonly string[],
+): Promise<void> {
+  await sql`select delete_what_events_had(${projectId}, ${[...eventIds]}::text[])`;
 }
 
 /** Returns rows, the JSON array of a statement (row-statements.ts), as the table `incoming`. */

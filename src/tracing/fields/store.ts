@@ -65,7 +65,7 @@ export async function addFields(
 ): Promise<void> {
   await sql`
     insert into event_fields as held (project_id, event_type, field, types)
-    select ${projectId}, event_type, field, types
+    select ${projectId}::uuid, event_type, field, types
     from unnest(
       ${rows.map((row) => row.event_type)}::text[],
       ${rows.map((row) => escapeText(row.field))}::text[],

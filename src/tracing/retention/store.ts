@@ -5,7 +5,8 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { Position } from "../../base/pages.ts";
 import type { Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
-import { marksOfChanged } from "../events/mark-store.ts";
+import { type ChangedRow, markChanged } from "../events/mark-store.ts";
+import { deleteWhatEventsHad } from "../events/store.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -226,20 +227,22 @@ export async function deleteSessions(
       ${countOf("annotation_scores")} as "annotationScores"`;
   const { count: feedback } = await sql`
     delete from feedback where project_id = ${projectId} and generation_id = any(${ids})`;
-  // Triggers delete the scores, and what belongs to annotation queues.
-  const [deleted] = await sql<{ events: number }[]>`
-    with changed as (
-      delete from events
-      where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
-        and event_type <> 'pending'
-      returning project_id, event_type, start_time_us),
-    ${marksOfChanged(sql)}
-    select count(*)::integer as events from changed`;
+  const deleted = await sql<(ChangedRow & { event_id: string })[]>`
+    delete from events
+    where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
+      and event_type <> 'pending'
+    returning event_id, event_type, start_time_us`;
+  await markChanged(sql, projectId, deleted);
+  await deleteWhatEventsHad(
+    sql,
+    projectId,
+    deleted.map(({ event_id }) => event_id),
+  );
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = any(${sessionIds}::text[])`;
   const none = { scores: 0, annotationItems: 0, annotationScores: 0 };
-  const events = deleted?.events ?? 0;
+  const events = deleted.length;
   return { ...none, ...counts, sessions: sessionIds.length, events, feedback };
 }
 
@@ -352,6 +355,6 @@ export async function addBatch(
 
 export async function endRun(sql: Sql, projectId: string, id: string): Promise<void> {
   await sql`
-    update retention_runs set state = 'completed', ended_at = clock_timestamp()
+    update retention_runs set state = 'completed', ended_at = statement_timestamp()
     where project_id = ${projectId} and run_id = ${id} and state = 'running'`;
 }

@@ -30,7 +30,7 @@ export async function dateUpdates(sql: Sql, projectId: string, limit: number): P
   await sql`
     with ${waitingSql(sql, projectId, sql`start_time_us = 0`, limit)}
     update events
-    set start_time_us = (extract(epoch from clock_timestamp()) * 1000000)::bigint
+    set start_time_us = (extract(epoch from statement_timestamp()) * 1000000)::bigint
     from locked
     where events.project_id = ${projectId} and events.event_id = locked.event_id
       and events.event_type = 'pending'`;

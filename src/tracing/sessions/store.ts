@@ -1,7 +1,8 @@
 // Sessions in Postgres: totals, trees, deletion. Every statement names its project.
 
 import type { Read, Sql } from "../../postgres/database.ts";
-import { marksOfChanged } from "../events/mark-store.ts";
+import { type ChangedRow, markChanged } from "../events/mark-store.ts";
+import { deleteWhatEventsHad } from "../events/store.ts";
 import { escapeJson, escapeText } from "../events/postgres-text.ts";
 import type { Condition } from "../export/condition.ts";
 import { type ColumnSql, conditionsSql, eventColumnSql } from "../export/filter-sql.ts";
@@ -118,17 +119,20 @@ export async function deleteSession(
       select event_id
       from events
       where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'))`;
-  const [deleted] = await sql<{ count: number }[]>`
-    with changed as (
-      delete from events
-      where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'
-      returning project_id, event_type, start_time_us),
-    ${marksOfChanged(sql)}
-    select count(*)::integer as count from changed`;
+  const deleted = await sql<(ChangedRow & { event_id: string })[]>`
+    delete from events
+    where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'
+    returning event_id, event_type, start_time_us`;
+  await markChanged(sql, projectId, deleted);
+  await deleteWhatEventsHad(
+    sql,
+    projectId,
+    deleted.map(({ event_id }) => event_id),
+  );
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = ${id}`;
-  return deleted?.count ?? 0;
+  return deleted.length;
 }
 
 /** Selects sessions. Microseconds: `fromUs` inclusive, `toUs` exclusive. */
