@@ -96,7 +96,7 @@ describe("a transaction whose connection is lost", () => {
     onTestFinished(() => other.close());
     const transaction = database.transaction(async (sql) => {
       await sql`insert into counters values ('before', 1)`;
-      await other.sql()`select pg_terminate_backend(${await pidOf(sql)}, 5000)`;
+      await other.sql()`select pg_terminate_backend(${await pidOf(sql)}::integer, 5000::bigint)`;
       await gone.promise;
       try {
         await sql`insert into counters values ('after', 1)`;
@@ -123,7 +123,7 @@ describe("a transaction whose connection is lost", () => {
         await database.step(async (inner) => {
           const pid = await pidOf(inner);
           const sleeping = inner`select pg_sleep(30)`.execute();
-          await Promise.all([sleeping, other.sql()`select pg_terminate_backend(${pid})`]);
+          await Promise.all([sleeping, other.sql()`select pg_terminate_backend(${pid}::integer)`]);
         });
       });
       await expect(transaction).rejects.toMatchObject(lost);

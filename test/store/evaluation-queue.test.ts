@@ -512,7 +512,7 @@ describe("chunks", () => {
       await scores.endChunk(place, id, "drop");
       await sql`
         update evaluation_chunks
-        set backfill_id = ${backfillId}, created_at = created_at - interval '31 days'
+        set backfill_id = ${backfillId}, created_at = now() - interval '31 days'
         where project_id = ${project.projectId} and chunk_id = ${id} and ${made.length} < 3`;
     }
     const [old, ofBackfill, young] = made;

@@ -12,6 +12,7 @@ import type { WriteKind, WriteSet, WrittenListener } from "../../src/tracing/eve
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
+import { citusUrl } from "../support/citus.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
@@ -153,6 +154,19 @@ const anUncountedRequest = fc.oneof(
   { arbitrary: fc.array(anUncountedUpdate, { minLength: 1, maxLength: 3 }), weight: 4 },
   { arbitrary: aRequest, weight: 1 },
 );
+
+/** Counts the locks that a backend waits for; on Citus it waits through a worker. */
+async function countWaits(pid: number): Promise<number> {
+  const sql = testDatabase.database.sql();
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count
+    from ${
+      citusUrl === undefined
+        ? sql`pg_locks where pid = ${pid} and not granted`
+        : sql`citus_lock_waits where waiting_gpid % 10000000000 = ${pid}`
+    }`;
+  return row?.count ?? 0;
+}
 
 /** Returns the database for work outside the transaction that calls it. */
 function anotherConnection(): Database {
@@ -318,13 +332,7 @@ describe("applyUpdates", () => {
         where project_id = ${project} and event_id = 'model'`;
       const applyUpdates = createApplyUpdates(anotherConnection(), derivations());
       updating = applyUpdates([setOf(project, [update])]);
-      await vi.waitUntil(async () => {
-        const [row] = await sql<{ count: number }[]>`
-          select count(*)::integer as count
-          from pg_locks
-          where pid = ${backend?.pid ?? 0} and not granted`;
-        return row?.count === 1;
-      }, patience);
+      await vi.waitUntil(async () => (await countWaits(backend?.pid ?? 0)) === 1, patience);
     });
     expect(await updating).toBeUndefined();
 

@@ -1,6 +1,7 @@
 // A TCP proxy before a test's Postgres that can be shut, opened again, or left hanging.
 
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, NetConnectOpts, Server, Socket } from "node:net";
 import { join } from "node:path";
 
 export type Proxy = {
@@ -20,16 +21,16 @@ export const proxyPassword = "s3cret-of-the-cluster";
 
 const postgresPort = 5432;
 
-/** Starts a proxy to the database of a unix-socket URL. */
+/** Starts a proxy to a database, whose server may have a port or a unix socket. */
 export async function startProxy(databaseUrl: string): Promise<Proxy> {
   const target = new URL(databaseUrl);
-  let path = socketOf(target);
+  let address = addressOf(target);
   const sockets = new Set<Socket>();
   let isHanging = false;
   let server: Server | undefined;
 
   function pair(client: Socket): void {
-    const postgres = connect({ path });
+    const postgres = connect(address);
     for (const [from, to] of [
       [client, postgres],
       [postgres, client],
@@ -74,7 +75,7 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       if (!server) await listen(port);
     },
     switchTo(otherUrl) {
-      path = socketOf(new URL(otherUrl));
+      address = addressOf(new URL(otherUrl));
       for (const socket of sockets) socket.destroy();
     },
     hang() {
@@ -84,6 +85,8 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   };
 }
 
-function socketOf(url: URL): string {
-  return join(url.searchParams.get("host") ?? "", `.s.PGSQL.${postgresPort}`);
+function addressOf(url: URL): NetConnectOpts {
+  const folder = url.searchParams.get("host");
+  if (folder === null) return { host: url.hostname, port: Number(url.port) };
+  return { path: join(folder, `.s.PGSQL.${postgresPort}`) };
 }
