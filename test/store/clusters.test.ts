@@ -55,6 +55,12 @@ function usable(clusters: Clusters, id: string): boolean {
   }
 }
 
+/** Waits for the migration too, which on Citus may take longer than the first look. */
+async function untilUsable(clusters: Clusters, id: string): Promise<void> {
+  await clusters.firstLook();
+  await vi.waitUntil(() => usable(clusters, id), 60_000);
+}
+
 describe("openClusters", () => {
   test("has one cluster without any setting, which is the control database", () => {
     const { clusters } = givenClusters({});
@@ -77,7 +83,7 @@ describe("openClusters", () => {
     const { clusters } = givenClusters({ eu: await givenAnEmptyDatabase() });
 
     expect(() => clusters.database("eu")).toThrow(isAway);
-    await clusters.firstLook();
+    await untilUsable(clusters, "eu");
 
     const { current, wanted } = await getMigrationState(clusters.database("eu"));
     expect(current).toBe(wanted);
@@ -101,21 +107,21 @@ describe("openClusters", () => {
     const proxy = await givenAProxy();
     await proxy.shut();
     const { clusters } = givenClusters({ eu: proxy.url, us: await givenAnEmptyDatabase() });
-    await clusters.firstLook();
+    await untilUsable(clusters, "us");
 
     expect(clusters.away()).toEqual(["eu"]);
     expect(() => clusters.database("eu")).toThrow(isAway);
     await clusters.database("us").sql()`select count(*) from events where project_id is null`;
 
     await proxy.open();
-    await vi.waitUntil(() => usable(clusters, "eu"), 60_000);
+    await untilUsable(clusters, "eu");
     await clusters.database("eu").sql()`select count(*) from events where project_id is null`;
   });
 
   test("refuses one that went away, and has it back when it is", async () => {
     const proxy = await givenAProxy();
     const { clusters, log } = givenClusters({ eu: proxy.url });
-    await clusters.firstLook();
+    await untilUsable(clusters, "eu");
     const database = clusters.database("eu");
 
     await proxy.shut();
@@ -141,7 +147,7 @@ describe("openClusters", () => {
 
   test("stays usable while long statements hold every connection", async () => {
     const { clusters } = givenClusters({ eu: await givenAnEmptyDatabase() });
-    await clusters.firstLook();
+    await untilUsable(clusters, "eu");
     const sql = clusters.database("eu").sql();
 
     await Promise.all(Array.from({ length: 4 }, () => sql`select pg_sleep(0.5)`));
