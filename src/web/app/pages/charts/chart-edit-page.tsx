@@ -158,8 +158,9 @@ type SavedChart = {
 };
 
 /**
- * Stores a chart and puts a new one on a dashboard, which `onDone` gets; a changed chart stays where
- * it is. A chart that was created and could not be placed is changed and placed by the next run.
+ * Stores a chart and puts a new one on a dashboard, which `onDone` gets; a changed chart stays
+ * where it is. A chart that was created and could not be placed is changed and placed by the next
+ * run.
  */
 function useSave(onDone: (dashboard?: Dashboard) => void) {
   const projectId = useCurrentProjectId();
