@@ -67,6 +67,8 @@ describe("a dialog", () => {
     { place: "experiments", opener: "Start run", field: "Name" },
     { place: "prompts", opener: "Create prompt", field: "Model" },
     { place: "settings?tab=providers", opener: "Add provider", field: "API key" },
+    { place: "settings?tab=members", opener: "Add member", field: "E-mail" },
+    { place: "datasets", opener: "Create dataset", field: "Description" },
   ])("keeps what was typed in it on Escape: $opener", async ({ place, opener, field }) => {
     const { page, faults } = await app.open(path(place));
     const dialog = page.getByRole("dialog");

@@ -1,9 +1,9 @@
-// Dialog, Drawer and ConfirmDialog: what takes the whole attention. Escape and the veil close them;
-// the focus begins at the first field, stays inside and returns to where it was.
+// Dialog, Drawer and ConfirmDialog: what takes the whole attention. Escape and the veil close them,
+// but no dialog in which something was typed; the focus begins at the first field, stays inside and returns to where it was.
 
 import { X } from "lucide-react";
 import { Dialog as Primitive } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, type SyntheticEvent, useState } from "react";
 import type { ApiError } from "../api/errors.ts";
 import { Button, IconButton } from "./button.tsx";
 import { ErrorState } from "./states.tsx";
@@ -18,14 +18,17 @@ export type DialogProps = {
   /** Buttons at the bottom right, the main one last. */
   readonly actions?: ReactNode;
   readonly width?: "narrow" | "medium" | "wide";
-  /** True while closing would lose something: then only buttons close it. */
+  /** True while closing would lose more than typed text: then only buttons close it. */
   readonly isSticky?: boolean;
   readonly children?: ReactNode;
 };
 
 export function Dialog(props: DialogProps) {
   const { isOpen, onClose, title, description, actions, children } = props;
-  const { width = "medium", isSticky = false } = props;
+  const { width = "medium" } = props;
+  const [isTyped, setTyped] = useState(false);
+  if (isTyped && !isOpen) setTyped(false);
+  const isSticky = props.isSticky === true || isTyped;
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && !isSticky && onClose()}>
       <Primitive.Portal>
@@ -46,12 +49,21 @@ export function Dialog(props: DialogProps) {
               <div className="dialog-description">{description}</div>
             </Primitive.Description>
           )}
-          {children === undefined ? null : <div className="dialog-body">{children}</div>}
+          {children === undefined ? null : (
+            <div className="dialog-body" onInput={(event) => isText(event) && setTyped(true)}>
+              {children}
+            </div>
+          )}
           {actions === undefined ? null : <footer>{actions}</footer>}
         </Primitive.Content>
       </Primitive.Portal>
     </Primitive.Root>
   );
+}
+
+/** Returns whether an input is of text, not a choice, which is quickly made again. */
+function isText({ nativeEvent }: SyntheticEvent): boolean {
+  return nativeEvent instanceof InputEvent;
 }
 
 /** Moves the focus to the first field of a dialog, or to the dialog itself if it has none. */

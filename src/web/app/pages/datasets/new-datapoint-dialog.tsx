@@ -31,7 +31,6 @@ export function NewDatapointDialog({ datasetId, onClose }: NewDatapointDialogPro
   return (
     <Dialog
       isOpen
-      isSticky={form.isChanged}
       onClose={onClose}
       title="Add datapoint"
       width="wide"

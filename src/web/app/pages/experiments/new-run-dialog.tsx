@@ -49,7 +49,6 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
   return (
     <Dialog
       isOpen
-      isSticky={Object.values(typed).some((text) => text !== "")}
       onClose={onClose}
       title="Start run"
       description="The service calls the model for each datapoint; evaluators score it."

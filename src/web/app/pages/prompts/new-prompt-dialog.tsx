@@ -40,7 +40,6 @@ export function NewPromptDialog({ onClose, onCreated }: NewPromptDialogProps) {
   return (
     <Dialog
       isOpen
-      isSticky={JSON.stringify(values) !== JSON.stringify(nothingTyped)}
       onClose={onClose}
       title="Create prompt"
       actions={

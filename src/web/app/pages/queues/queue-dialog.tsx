@@ -43,7 +43,6 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
     reviewersPerEvent: Number(reviewers),
     filters: { filterArray: filters.map(toMessage) },
   };
-  const [before] = useState(content);
   const submit = () => {
     if (queue) update.mutate({ id: queue.id, ...content });
     else create.mutate(content);
@@ -52,7 +51,6 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
   return (
     <Dialog
       isOpen
-      isSticky={JSON.stringify(content) !== JSON.stringify(before)}
       onClose={onClose}
       title={queue ? "Change queue" : "Create queue"}
       actions={

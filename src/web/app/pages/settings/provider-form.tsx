@@ -70,14 +70,12 @@ export type ProviderFormProps = {
 
 export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
   const [provider, setProvider] = useState(before?.provider ?? "openai");
-  const stored: Readonly<Partial<Record<FieldName, string>>> = {
+  const [typed, setTyped] = useState<Readonly<Partial<Record<FieldName, string>>>>({
     baseUrl: before?.baseUrl ?? "",
     resourceName: before?.resourceName ?? "",
     apiVersion: before?.apiVersion ?? "",
     region: before?.region ?? "",
-  };
-  const [typed, setTyped] = useState(stored);
-  const names = Object.keys(fieldLabels) as FieldName[];
+  });
   const options = {
     changes: [method.listProviderCredentials, ...modelMethods],
     onDone: onClose,
@@ -98,7 +96,6 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
   return (
     <Dialog
       isOpen
-      isSticky={names.some((name) => (typed[name] ?? "") !== (stored[name] ?? ""))}
       onClose={onClose}
       title={before ? `Change ${before.name}` : "Add a provider"}
       description="Secrets are stored encrypted and never shown again."
