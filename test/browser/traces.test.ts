@@ -149,6 +149,10 @@ describe("the traces", () => {
 
     const sessions = page.getByRole("grid", { name: "Sessions" }).getByRole("row");
     await sessions.filter({ hasText: "error" }).first().waitFor();
+    await page.getByRole("tab", { name: "Events" }).click();
+    const events = page.getByRole("grid", { name: "Events" }).getByRole("row");
+    await events.filter({ hasText: "rate limit reached" }).first().waitFor();
+    await total(page, "Errors").waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -428,6 +432,9 @@ describe("a session without a payload", () => {
     const row = page.getByRole("row").filter({ hasText: "The second?" });
     await row.filter({ hasText: "Two." }).filter({ hasText: "reply" }).waitFor();
     expect(await row.getByText("unknown").count()).toBe(0);
+    await row.click();
+    await page.getByRole("heading", { name: "reply" }).first().waitFor();
+    await page.getByText("Two.", { exact: true }).first().waitFor();
     expect(faults).toEqual([]);
   });
 });

@@ -51,7 +51,7 @@ export function Histogram(props: HistogramProps) {
       <Canvas {...props} buckets={buckets} at={at} onAt={setAt} />
       <div className="histogram-ticks" aria-hidden>
         {tickTimes(buckets).map(({ timeMs, share }) => (
-          <span key={timeMs} style={{ left: `${share * 100}%` }}>
+          <span key={timeMs} data-end={share > 0.9} style={{ left: `${share * 100}%` }}>
             {formatTick(timeMs)}
           </span>
         ))}

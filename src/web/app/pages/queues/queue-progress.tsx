@@ -7,12 +7,13 @@ import { Progress } from "../../design/states.tsx";
 export function QueueProgressView({ progress }: { readonly progress: QueueProgress }) {
   const { pending, claimed, completed, passedOver } = progress;
   const all = pending + claimed + completed;
-  const over = passedOver > 0 ? `, ${formatExactCount(passedOver)} passed over` : "";
+  const counts = [
+    `${formatExactCount(completed)} of ${formatExactCount(all)}`,
+    `${formatExactCount(claimed)} claimed`,
+    `${formatExactCount(pending)} waiting`,
+    ...(passedOver > 0 ? [`${formatExactCount(passedOver)} passed over`] : []),
+  ];
   return (
-    <Progress
-      label="Reviewed"
-      value={all === 0 ? 0 : completed / all}
-      detail={`${formatExactCount(completed)} of ${formatExactCount(all)}, ${claimed} open${over}`}
-    />
+    <Progress label="Reviewed" value={all === 0 ? 0 : completed / all} detail={counts.join(", ")} />
   );
 }

@@ -121,7 +121,7 @@ function TurnView({ tree, turn, isSelected, onSelect }: TurnViewProps) {
         {event.model === undefined ? null : <span className="truncate">{event.model}</span>}
         <span className="turn-numbers">
           <Tokens value={event.totalTokens > 0 ? event.totalTokens : undefined} />
-          <Cost value={event.cost} />
+          <Cost value={event.cost} isEstimate={event.isCostEstimate} />
           <Duration value={event.durationMs} />
         </span>
       </button>

@@ -14,7 +14,7 @@ import { ReadingNote } from "./reading-note.tsx";
 import { totalCostOf } from "./session-event.ts";
 import { SessionActions, SessionCrumbs } from "./session-header.tsx";
 import { SessionToolbar } from "./session-toolbar.tsx";
-import { ancestorsOf, type SessionTree } from "./session-tree.ts";
+import { ancestorsOf, type SessionTree, standInOf } from "./session-tree.ts";
 import { createTimeAxis } from "./time-axis.ts";
 import { TraceTree } from "./trace-tree.tsx";
 import { useSessionCommands } from "./use-session-commands.ts";
@@ -46,6 +46,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
   const { tree, totals, error, isReading, isWhole } = skeleton;
   const hits = useSessionSearch(sessionId, search.q ?? "", tree);
   const session = tree?.nodes[0]?.event;
+  const standIn = useMemo(() => (tree ? standInOf(tree) : 0), [tree]);
   const estimate = useMemo(() => tree && totalCostOf(tree.nodes.map((node) => node.event)), [tree]);
   if (error && !tree) {
     return (
@@ -54,7 +55,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
       </Page>
     );
   }
-  const name = session?.name ?? "Session";
+  const name = tree?.nodes[standIn]?.event.name ?? "Session";
   const { event } = search;
   const isAbsent = event !== undefined && isWhole && tree?.indexOf.has(event) === false;
   return (
@@ -81,7 +82,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
         </p>
       ) : null}
       {tree ? (
-        <SessionPanes tree={tree} hits={hits} setSearch={setSearch} />
+        <SessionPanes tree={tree} standIn={standIn} hits={hits} setSearch={setSearch} />
       ) : (
         <SessionPlaceholder />
       )}
@@ -103,14 +104,16 @@ function SessionPlaceholder() {
 
 type SessionPanesProps = {
   readonly tree: SessionTree;
+  /** The node that is shown until one is chosen. */
+  readonly standIn: number;
   readonly hits: SessionHits;
   readonly setSearch: SetSearch;
 };
 
-function SessionPanes({ tree, hits, setSearch }: SessionPanesProps) {
+function SessionPanes({ tree, standIn, hits, setSearch }: SessionPanesProps) {
   const { view = "tree", event } = sessionRoute.useSearch();
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const selected = (event === undefined ? 0 : tree.indexOf.get(event)) ?? 0;
+  const selected = (event === undefined ? standIn : tree.indexOf.get(event)) ?? 0;
   const select = useCallback(
     (at: number) => setSearch({ event: tree.nodes[at]?.event.id }),
     [tree, setSearch],

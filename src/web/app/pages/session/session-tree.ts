@@ -172,3 +172,22 @@ export function branchIds({ nodes }: SessionTree): ReadonlySet<string> {
   const branches = nodes.filter(({ childCount, parent }) => childCount > 0 && parent >= 0);
   return new Set(branches.map(({ event }) => event.id));
 }
+
+/** Name of a session that was made for events which named none. */
+export const unnamed = "unknown";
+
+/**
+ * Returns the node that stands for a session: the session itself, or in one that was made for its
+ * events, which has neither name nor payload, the newest call of a model, else the first event.
+ */
+export function standInOf({ nodes }: SessionTree): number {
+  if (nodes[0]?.event.name !== unnamed || nodes.length === 1) return 0;
+  let found = 1;
+  let newestMs = -Infinity;
+  for (const [at, { event }] of nodes.entries()) {
+    if (event.type !== "model" || event.startMs < newestMs) continue;
+    found = at;
+    newestMs = event.startMs;
+  }
+  return found;
+}

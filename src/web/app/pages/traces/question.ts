@@ -70,6 +70,18 @@ export const sessionTotals = {
   has_feedback: "boolean",
 } as const;
 
+/**
+ * Returns filters of sessions as filters of events: totals are left out, except that sessions with
+ * errors have events with one.
+ */
+export function toEventFilters(filters: readonly FilterRow[]): readonly FilterRow[] {
+  const kept = filters.filter(({ field }) => !Object.hasOwn(sessionTotals, field));
+  const asksForErrors = filters.some(
+    ({ field, operator }) => field === "num_errors" && operator === "greater than",
+  );
+  return asksForErrors ? [...kept, { field: "error", operator: "exists" }] : kept;
+}
+
 /** Returns the filtered totals of a list of sessions: charts count events, which have none. */
 export function totalsIn({ tab, filters }: Question): readonly string[] {
   if (tab === "events") return [];
@@ -78,7 +90,8 @@ export function totalsIn({ tab, filters }: Question): readonly string[] {
 
 /** Returns the filters of a chart: the same, and what kind of event counts. */
 export function toChartFilters({ tab, filters }: Question): readonly FilterRow[] {
-  if (filters.some(({ field }) => field === "event_type")) return filters;
+  const isOfType = filters.some(({ field }) => field === "event_type");
+  if (tab === "events" && isOfType) return filters;
   const operator = tab === "sessions" ? "is" : "is not";
   return [...filters, { field: "event_type", operator, value: "session" }];
 }

@@ -8,7 +8,7 @@ import { ApiError } from "../../api/errors.ts";
 import { callRpc } from "../../api/transport.ts";
 import { type EventSummary, summarizeEvent } from "./event-summary.ts";
 import type { toListInput } from "./question.ts";
-import { toMessage } from "../../design/filters.ts";
+import { type FilterRow, toMessage } from "../../design/filters.ts";
 
 export type SessionRow = {
   readonly session: Session;
@@ -107,8 +107,9 @@ export async function readSummaries(
 }
 
 /**
- * Reads the questions and answers of the newest calls of models in sessions, by session id. A call
- * whose payload is too large to be answered is null.
+ * Reads the questions and answers of the newest calls of models in sessions, by session id; of a
+ * session without such a call those of its newest event. Null where there is none, or where the
+ * payload is too large to be answered.
  */
 export async function readNewestCalls(
   projectId: string,
@@ -117,18 +118,14 @@ export async function readNewestCalls(
 ): Promise<ReadonlyMap<string, SessionSummary | null>> {
   const found = await Promise.all(
     sessionIds.map(async (sessionId) => {
-      const filters = [
-        { field: "session_id", operator: "is" as const, value: sessionId },
-        { field: "event_type", operator: "is" as const, value: "model" },
-      ];
-      const projections = ["event_name", "inputs", "outputs"];
-      const input = { filters: filters.map(toMessage), projections, limit: 1, total: "estimate" };
       try {
-        const { events } = await callRpc(ExportService.method.searchEvents, input, {
-          projectId,
-          signal,
-        });
-        const [call] = events;
+        const call =
+          (await readNewest(projectId, sessionId, { operator: "is", value: "model", signal })) ??
+          (await readNewest(projectId, sessionId, {
+            operator: "is not",
+            value: "session",
+            signal,
+          }));
         return [sessionId, call ? summarizeCall(call) : null] as const;
       } catch (error) {
         if (!(error instanceof ApiError) || error.errorCode !== "ANSWER_TOO_LARGE") throw error;
@@ -137,6 +134,29 @@ export async function readNewestCalls(
     }),
   );
   return new Map(found);
+}
+
+type NewestOf = {
+  readonly operator: "is" | "is not";
+  /** Type of event. */
+  readonly value: string;
+  readonly signal: AbortSignal;
+};
+
+async function readNewest(
+  projectId: string,
+  sessionId: string,
+  { signal, ...ofType }: NewestOf,
+): Promise<Event | undefined> {
+  const filters: readonly FilterRow[] = [
+    { field: "session_id", operator: "is", value: sessionId },
+    { field: "event_type", ...ofType },
+  ];
+  const projections = ["event_name", "inputs", "outputs"];
+  const input = { filters: filters.map(toMessage), projections, limit: 1, total: "estimate" };
+  const options = { projectId, signal };
+  const { events } = await callRpc(ExportService.method.searchEvents, input, options);
+  return events[0];
 }
 
 function summarizeCall(call: Event): SessionSummary {

@@ -4,14 +4,12 @@ import { Badge, Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
 import { SummaryLine } from "./summary-line.tsx";
+import { unnamed } from "../session/session-tree.ts";
 import type { SessionRow } from "./rows.ts";
 
 export const sessionDefaults: readonly string[] = [
   ...["name", "status", "question", "answer", "started", "duration", "events", "tokens", "cost"],
 ];
-
-/** Name of a session that was made for events which named none. */
-const unnamed = "unknown";
 
 function nameOf({ session, summary }: SessionRow): string {
   return session.eventName === unnamed ? (summary?.callName ?? unnamed) : session.eventName;
@@ -106,8 +104,9 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
   },
   {
     id: "cost",
-    header: "Cost",
-    width: 76,
+    // Estimates are of calls: the list of sessions does not know them.
+    header: "Cost sent",
+    width: 88,
     align: "end",
     cell: ({ session }) => <Cost value={session.totals?.cost} />,
   },

@@ -29,10 +29,11 @@ export function useFields(tab: Question["tab"]): readonly CatalogueField[] {
   const { data } = useRpc(ExportService.method.getEventSchema, {}, { staleMs });
   return useMemo(() => {
     const byName = Map.groupBy(data?.fields ?? [], ({ name }) => name);
-    const isOffered = (same: readonly { readonly eventType: string }[]) =>
-      tab === "events" || same.some(({ eventType }) => eventType === "session");
+    const isOffered = (name: string, same: readonly { readonly eventType: string }[]) =>
+      tab === "events" ||
+      (name !== "event_type" && same.some(({ eventType }) => eventType === "session"));
     const found = [...byName]
-      .filter(([, same]) => isOffered(same))
+      .filter(([name, same]) => isOffered(name, same))
       .map(([name, same]) => ({
         name,
         type: same[0]?.type ?? "string",

@@ -51,7 +51,7 @@ export function useSessionSummaries(
 
 function needsCall({ session: { totals }, summary }: SessionRow): boolean {
   const isEmpty = summary?.question === undefined && summary?.answer === undefined;
-  return isEmpty && (totals?.numModelEvents ?? 0) > 0;
+  return isEmpty && (totals?.numEvents ?? 0) > 0;
 }
 
 /** Changes with each event that comes or ends, and with each reload. */

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import type { TimeRange } from "../../design/time-range.ts";
-import { toQuestion, wordsFilter } from "./question.ts";
+import { toEventFilters, toQuestion, wordsFilter } from "./question.ts";
 import { tracesRoute } from "./route.tsx";
 import type { Changes, TracesSearch } from "./search.ts";
 
@@ -37,6 +37,13 @@ export function useTracesView() {
     (change: Changes) => go((before) => withoutAbsent({ ...before, ...change })),
     [go],
   );
+  const showEvents = (): void => {
+    const filters = toEventFilters(search.filters ?? []);
+    setSearch({
+      ...{ tab: "events", columns: undefined, kind: undefined },
+      filters: filters.length === 0 ? undefined : filters,
+    });
+  };
   const isNarrowed = (search.filters ?? []).length > 0 || search.q !== undefined;
   return {
     search,
@@ -49,7 +56,8 @@ export function useTracesView() {
     setSelected,
     apply: useCallback((next: TracesSearch) => go(() => withoutAbsent(next)), [go]),
     // Columns and the kind belong to the list; filters and range to both.
-    setTab: (tab: "events" | undefined) => setSearch({ tab, columns: undefined, kind: undefined }),
+    setTab: (tab: "events" | undefined) =>
+      tab === "events" ? showEvents() : setSearch({ tab, columns: undefined, kind: undefined }),
     showError: (message: string) => setSearch({ ...errorSearch(search, message) }),
     listProps: {
       chosen: search.columns,
@@ -57,8 +65,7 @@ export function useTracesView() {
       onPause: () => setSearch({ live: undefined }),
       onWiden: () =>
         setSearch(isNarrowed ? { filters: undefined, q: undefined } : { range: monthRange }),
-      // Keeps the filters: those of sessions are about sessions themselves, not their events.
-      onEvents: () => setSearch({ tab: "events", columns: undefined, kind: undefined }),
+      onEvents: showEvents,
       onOpen: ({ sessionId, eventId }: { sessionId: string; eventId?: string }) =>
         void navigate({
           to: pageAddress(projectId, `traces/${encodeURIComponent(sessionId)}`),
