@@ -5,9 +5,11 @@ import type { TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
 
 let queueId: string;
+/** A queue of the third event alone. */
+let otherQueueId: string;
 
 async function prepare(app: TestApp): Promise<void> {
-  const events = ["first", "second"].map((word, index) => ({
+  const events = ["first", "second", "third"].map((word, index) => ({
     event_id: `reviewed-${index}`,
     event_type: "model",
     event_name: "answer",
@@ -39,6 +41,11 @@ async function prepare(app: TestApp): Promise<void> {
     event_ids: ["reviewed-0", "reviewed-1"],
   })) as { queue: { id: string } };
   queueId = made.queue.id;
+  const other = (await app.call("POST", "/v1/queues", {
+    name: "One event",
+    event_ids: ["reviewed-2"],
+  })) as { queue: { id: string } };
+  otherQueueId = other.queue.id;
 }
 
 const app = givenApp({ prepare });
@@ -91,6 +98,43 @@ describe("queues", () => {
     await page.getByRole("button", { name: "Try again" }).click();
 
     await page.getByText("The first answer").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("release an event by Enter on Release, and store no score", async () => {
+    const { page, faults } = await app.open(path(`/${queueId}/annotate`));
+    await page.getByText("The first answer").waitFor();
+    await page.keyboard.press("1");
+    await page.getByText("1 of 2 given").waitFor();
+    await page.getByRole("button", { name: "Release" }).focus();
+
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("heading", { name: "The event was released" }).waitFor();
+    const { event } = (await app.call("GET", "/v1/events/reviewed-0")) as {
+      event: { metrics?: Record<string, unknown> };
+    };
+    expect(event.metrics ?? {}).toEqual({});
+    expect(faults).toEqual([]);
+  });
+
+  test("keep the score of a key that follows a click, and are completed by Enter", async () => {
+    const { page, faults } = await app.open(path(`/${otherQueueId}/annotate`));
+    await page.getByText("The third answer").waitFor();
+    const helpful = page.getByRole("group", { name: "helpful" });
+    await helpful.getByRole("button").first().click();
+    await helpful.getByRole("button", { pressed: true }).waitFor();
+
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("2");
+    await helpful.getByRole("button").nth(1).and(page.locator("[aria-pressed=true]")).waitFor();
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
+    const { event } = (await app.call("GET", "/v1/events/reviewed-2")) as {
+      event: { metrics: Record<string, unknown> };
+    };
+    expect(event.metrics).toMatchObject({ helpful: false });
     expect(faults).toEqual([]);
   });
 

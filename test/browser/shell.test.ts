@@ -155,6 +155,70 @@ describe("the palette", () => {
   });
 });
 
+describe("Enter", () => {
+  test("goes where a link with the focus leads, also beside a chosen row", async () => {
+    const { page, faults } = await app.open(tracesPath());
+    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+    const charts = page.getByRole("link", { name: "Charts", exact: true });
+    await charts.focus();
+
+    await page.keyboard.press("Enter");
+
+    await page.waitForURL(`**/app/p/${app.service.projectId}/charts`);
+    await page.goto(app.service.url + tracesPath());
+    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+    await page.keyboard.press("j");
+    await page.locator('[role="row"][data-active="true"]').waitFor();
+    await charts.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/app/p/${app.service.projectId}/charts`);
+    expect(faults).toEqual([]);
+  });
+
+  test("opens the row that a key moved to, although a link was pressed before", async () => {
+    const { page, faults } = await app.open(`/app/p/${app.service.projectId}/charts`);
+    await page.getByRole("link", { name: "Traces", exact: true }).click();
+    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+
+    await page.keyboard.press("j");
+    await page.locator('[role="row"][data-active="true"]').waitFor();
+    await page.keyboard.press("Enter");
+
+    await page.waitForURL(/\/traces\/[^/]+/);
+    expect(faults).toEqual([]);
+  });
+
+  test("presses the buttons of a list: Filter, and the removal of a filter", async () => {
+    const { page, faults } = await app.open(tracesPath());
+    await page.getByRole("row").filter({ hasText: "support-agent" }).first().waitFor();
+    await page.keyboard.press("j");
+    await page.locator('[role="row"][data-active="true"]').waitFor();
+    await page.getByRole("button", { name: "Filter", exact: true }).focus();
+
+    await page.keyboard.press("Enter");
+
+    await page.getByPlaceholder("Filter by field…").fill("event_name");
+    await page.getByRole("option").first().click();
+    await page.getByRole("textbox", { name: "Value" }).fill("triage");
+    await page.getByRole("button", { name: "Apply" }).click();
+    const remove = page.getByRole("button", { name: /^Remove the filter/ });
+    await remove.focus();
+    await page.keyboard.press("Enter");
+    await remove.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
+  test("presses Create prompt", async () => {
+    const { page, faults } = await app.open(`/app/p/${app.service.projectId}/prompts`);
+    await page.getByRole("button", { name: "Create prompt" }).first().focus();
+
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("dialog").getByRole("textbox", { name: "Name" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("the theme", () => {
   test("stays as chosen when the page is loaded again", async () => {
     const { page, faults } = await app.open(tracesPath(), { theme: "light" });

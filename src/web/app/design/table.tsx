@@ -61,7 +61,10 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
     estimateSize: () => rowHeightPx,
     overscan: 12,
   });
-  const moves = useMoves(props, items, (index) => revealRow(scroller.current, index, rowHeightPx));
+  const moves = useMoves(props, items, {
+    scrollTo: (index) => revealRow(scroller.current, index, rowHeightPx),
+    focus: () => scroller.current?.focus({ preventScroll: true }),
+  });
   const id = useId();
   const shown = virtual.getVirtualItems();
   const lastShown = shown.at(-1)?.index ?? 0;
@@ -207,7 +210,7 @@ const pageRows = 20;
 function useMoves<Item extends RowData>(
   { onOpen, selected, onSelect, isMain = false }: TableProps<Item>,
   items: readonly Row<typeof features, Item>[],
-  scrollTo: (index: number) => void,
+  { scrollTo, focus }: { scrollTo: (index: number) => void; focus: () => void },
 ): Moves {
   // The row by its id, since rows that come in above it change its place.
   const [activeId, setActiveId] = useState<string>();
@@ -231,16 +234,25 @@ function useMoves<Item extends RowData>(
     ...(row && onOpen && { Enter: () => onOpen(row.original) }),
     ...(row && selected && { x: () => onSelect?.(toggled(selected, row.id)) }),
   };
+  // By these keys the focus comes into the table, so that Enter opens the row that was moved to and
+  // does not press a button that was left behind.
+  const enter = (act: (() => void) | undefined) => () => {
+    focus();
+    act?.();
+  };
   const group = "List";
   const commands = [
-    { id: "list.next", title: "Next row", group, keys: "j", isKeyOnly: true, run: acts["j"] },
+    {
+      ...{ id: "list.next", title: "Next row", group, keys: "j", isKeyOnly: true },
+      run: enter(acts["j"]),
+    },
     {
       id: "list.previous",
       title: "Previous row",
       group,
       keys: "k",
       isKeyOnly: true,
-      run: acts["k"],
+      run: enter(acts["k"]),
     },
     {
       id: "list.open",

@@ -6,6 +6,13 @@ import { currentCommands } from "./commands.ts";
 /** Time within which the second key of a pair such as `g t` must follow. */
 const pairMs = 900;
 
+/** Keys that press the control with the focus, which go before those of a command. */
+const pressKeys: ReadonlySet<string> = new Set(["enter", "space"]);
+const controls = [
+  ...["a[href]", "button", "summary", "input", "select", "textarea", "[role=button]"],
+  ...["[role=tab]", "[role=switch]", "[role=checkbox]", "[role=option]", "[role=menuitem]"],
+].join(", ");
+
 /** Listens to keys while the component is on the screen; the shell uses it once. */
 export function useShortcuts(): void {
   useEffect(() => {
@@ -17,6 +24,7 @@ export function useShortcuts(): void {
       if (key === undefined) return;
       const hasModifier = key.startsWith("mod+");
       if (!hasModifier && (isTyping(event.target) || isUnderDialog(event.target))) return;
+      if (pressKeys.has(key) && isControl(event.target)) return;
       const pair = performance.now() - firstAtMs < pairMs ? `${first} ${key}` : "";
       const commands = currentCommands().toReversed();
       const command =
@@ -50,6 +58,11 @@ function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   const isText = target.matches("input:not([type=checkbox], [type=radio]), textarea, select");
   return isText || target.isContentEditable || target.shadowRoot !== null;
+}
+
+/** Returns whether a link, button or the like has the focus: it is what Enter and Space press. */
+function isControl(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest(controls) !== null;
 }
 
 /** Returns whether a dialog or menu has the focus: its own keys go first. */

@@ -1,7 +1,7 @@
 // ScoreForm: one field a metric. Number keys choose, j and k move, Enter completes, s skips.
 
 import type { JsonValue } from "@bufbuild/protobuf";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { Button } from "../../design/button.tsx";
@@ -34,12 +34,19 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
   const submit = () => {
     if (given.length > 0 && !isBusy) onComplete(given);
   };
-  const move = (step: number) =>
-    setActive(Math.min(metrics.length - 1, Math.max(0, active + step)));
+  const form = useRef<HTMLFormElement>(null);
+  // A key leaves the button that was pressed before it, so that Enter completes.
+  const activate = (index: number) => {
+    setActive(index);
+    form.current?.focus({ preventScroll: true });
+  };
+  const move = (step: number) => activate(Math.min(metrics.length - 1, Math.max(0, active + step)));
   const choose = (index: number) => {
     const metric = metrics[active];
     const choice = metric && choicesOf(metric)[index];
-    if (metric && choice) set(metric, choice.value);
+    if (!metric || !choice) return;
+    set(metric, choice.value);
+    activate(active);
   };
   const numbers = Array.from({ length: 9 }, (_, index): Command => ({
     id: `review.choose-${index + 1}`,
@@ -57,7 +64,9 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
   ]);
   return (
     <form
+      ref={form}
       aria-label="Scores"
+      tabIndex={-1}
       onSubmit={(event) => {
         event.preventDefault();
         submit();
