@@ -141,6 +141,26 @@ describe("the palette", () => {
     expect(faults).toEqual([]);
   });
 
+  test("puts the page of a name before the commands of the page with its letters", async () => {
+    const { page, faults, findings, picture } = await app.open(tracesPath());
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Commands" }).waitFor();
+
+    await page.keyboard.type("charts");
+
+    await page.getByRole("option", { name: "Charts", selected: true }).waitFor();
+    await picture("palette-found");
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/app/p/${app.service.projectId}/charts`);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog", { name: "Commands" }).waitFor();
+    await page.keyboard.type("zebra");
+    await page.getByText("No command has these words.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("is beside a list of all keys, which ? opens", async () => {
     const { page, faults, findings, picture } = await app.open(tracesPath());
     await page.getByRole("grid", { name: "Sessions" }).waitFor();

@@ -24,6 +24,13 @@ export type Command = {
   readonly run: () => void;
 };
 
+/** The group of commands that name none. */
+export const groupOfPage = "This page";
+
+export function groupOf({ group = groupOfPage }: Command): string {
+  return group;
+}
+
 type Source = { current: readonly Command[] };
 
 const sources = new Set<Source>();

@@ -2,14 +2,14 @@
 
 import { Keys } from "../design/keys.tsx";
 import { Dialog } from "../design/overlay.tsx";
-import { useAllCommands } from "./commands.ts";
+import { groupOf, useAllCommands } from "./commands.ts";
 import "./shell.css";
 
 export type KeysDialogProps = { readonly isOpen: boolean; readonly onClose: () => void };
 
 export function KeysDialog({ isOpen, onClose }: KeysDialogProps) {
   const commands = useAllCommands().filter(({ keys }) => keys !== undefined);
-  const groups = Map.groupBy(commands, ({ group }) => group ?? "This page");
+  const groups = Map.groupBy(commands, groupOf);
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title="Keys" width="wide">
       <div className="keys-dialog">

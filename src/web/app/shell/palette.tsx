@@ -2,13 +2,13 @@
 
 import { Command as Primitive } from "cmdk";
 import { Dialog } from "radix-ui";
+import { useState } from "react";
 import { Keys } from "../design/keys.tsx";
-import { type Command, runCommand, useAllCommands } from "./commands.ts";
+import { type Command, groupOf, groupOfPage, runCommand, useAllCommands } from "./commands.ts";
+import { rankCommands } from "./rank-commands.ts";
 import "../design/command.css";
 
 export type PaletteProps = { readonly isOpen: boolean; readonly onClose: () => void };
-
-const groupOfPage = "This page";
 
 export function Palette({ isOpen, onClose }: PaletteProps) {
   return (
@@ -25,32 +25,45 @@ export function Palette({ isOpen, onClose }: PaletteProps) {
 }
 
 function PaletteList({ onClose }: { readonly onClose: () => void }) {
+  const [typed, setTyped] = useState("");
   const commands = useAllCommands().filter(({ isKeyOnly }) => isKeyOnly !== true);
-  const groups = Map.groupBy(commands, ({ group }) => group ?? groupOfPage);
-  const ordered = [...groups].toSorted(([a], [b]) => orderOf(a) - orderOf(b));
+  const isSearch = typed.trim() !== "";
   return (
-    <Primitive label="Commands" loop>
-      <Primitive.Input placeholder="Search pages and commands…" />
+    <Primitive label="Commands" loop shouldFilter={false}>
+      <Primitive.Input
+        placeholder="Search pages and commands…"
+        value={typed}
+        onValueChange={setTyped}
+      />
       <Primitive.List>
-        <Primitive.Empty>No command has these words.</Primitive.Empty>
-        {ordered.map(([group, members]) => (
-          <Primitive.Group key={group} heading={group}>
-            {members.map((command) => (
-              <Item key={command.id} command={command} onClose={onClose} />
-            ))}
-          </Primitive.Group>
-        ))}
+        {isSearch ? (
+          // Without groups: the best command comes first wherever it belongs.
+          <Found commands={rankCommands(commands, typed)} onClose={onClose} />
+        ) : (
+          grouped(commands).map(([group, members]) => (
+            <Primitive.Group key={group} heading={group}>
+              <Items commands={members} onClose={onClose} />
+            </Primitive.Group>
+          ))
+        )}
       </Primitive.List>
     </Primitive>
   );
 }
 
-function Item({ command, onClose }: { readonly command: Command; readonly onClose: () => void }) {
-  const { id, title, keys, words = "", group = groupOfPage } = command;
-  return (
+type ItemsProps = { readonly commands: readonly Command[]; readonly onClose: () => void };
+
+function Found({ commands, onClose }: ItemsProps) {
+  // The library's own note counts the items that it filters itself.
+  if (commands.length === 0) return <div cmdk-empty="">No command has these words.</div>;
+  return <Items commands={commands} onClose={onClose} />;
+}
+
+function Items({ commands, onClose }: ItemsProps) {
+  return commands.map(({ id, title, keys }) => (
     <Primitive.Item
-      value={`${title} ${id}`}
-      keywords={[group, ...words.split(" ")]}
+      key={id}
+      value={id}
       onSelect={() => {
         onClose();
         runCommand(id);
@@ -59,7 +72,11 @@ function Item({ command, onClose }: { readonly command: Command; readonly onClos
       <span className="truncate">{title}</span>
       {keys === undefined ? null : <Keys keys={keys} />}
     </Primitive.Item>
-  );
+  ));
+}
+
+function grouped(commands: readonly Command[]): (readonly [string, readonly Command[]])[] {
+  return [...Map.groupBy(commands, groupOf)].toSorted(([a], [b]) => orderOf(a) - orderOf(b));
 }
 
 function orderOf(group: string): number {
