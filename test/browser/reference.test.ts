@@ -56,7 +56,8 @@ describe("the docs", () => {
     await picture("doc");
     expect(await findings()).toEqual([]);
 
-    await page.getByRole("link", { name: "Charts", exact: true }).click();
+    const uses = page.getByRole("region", { name: "Use" });
+    await uses.getByRole("link", { name: "Charts", exact: true }).click();
     await page.getByRole("article").getByRole("heading", { level: 1 }).first().waitFor();
 
     expect(page.url()).toContain("/reference/docs/charts");

@@ -89,7 +89,9 @@ test(
     service = await startOnce(folder);
     const { folder: source, account } = await locateCluster(folder);
     const backup = `${source}-backup`;
-    onTestFinished(() => rm(backup, { recursive: true, force: true }));
+    // Postgres may still write into it for a moment after the service that started it has ended.
+    const removing = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 };
+    onTestFinished(() => rm(backup, removing));
 
     await sendEvents(folder, 200);
     await withPostgres(folder, (database) => backUp(source, backup, database.sql()));
