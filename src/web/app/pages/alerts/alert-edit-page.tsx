@@ -75,7 +75,7 @@ function Editor({ alertId, first }: EditorProps) {
     if (alertId === undefined) create.mutate({ alert: toAlertFields(draft) });
     else update.mutate({ alertId, alert: toAlertFields(draft) });
   };
-  useCommands([{ id: "alert.save", title: "Save the alert", keys: "mod+Enter", run: save }]);
+  useCommands([{ id: "alert.save", title: "Save the alert", keys: "mod+enter", run: save }]);
   const error = create.error ?? update.error;
   return (
     <Page

@@ -83,7 +83,7 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
   const submit = () => {
     if (canSave) save.run({ id, name, question, dashboardId: search.dashboard });
   };
-  useCommands([{ id: "chart.save", title: "Save the chart", keys: "mod+Enter", run: submit }]);
+  useCommands([{ id: "chart.save", title: "Save the chart", keys: "mod+enter", run: submit }]);
   return (
     <Page
       title={id === undefined ? "New chart" : "Change chart"}
