@@ -59,13 +59,17 @@ export function CodeMirror(props: CodeEditorProps) {
   useEffect(() => {
     if (!host.current) return undefined;
     // React's strict mode mounts twice, and a shadow root stays.
-    const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
+    const root =
+      host.current.shadowRoot ?? host.current.attachShadow({ mode: "open", delegatesFocus: true });
     const editor = new EditorView({
       root,
       parent: root as unknown as Element,
       state: createState(newest, reported.current),
     });
     view.current = editor;
+    // The first element that can take the host's focus is the scroller, where nothing is typed.
+    editor.scrollDOM.addEventListener("focus", () => editor.focus());
+    focusFirst(host.current);
     return () => {
       editor.destroy();
       view.current = undefined;
@@ -94,10 +98,17 @@ export function CodeMirror(props: CodeEditorProps) {
   }, [faults]);
   return (
     <>
-      <div ref={host} className="code-editor" data-read-only={isReadOnly} />
+      {/* Dialogs look for tab stops in the page alone: the host is one and passes the focus on. */}
+      <div ref={host} className="code-editor" data-read-only={isReadOnly} tabIndex={0} />
       {language === "python" && !isReadOnly ? <p className="code-hint">{tabHint}</p> : null}
     </>
   );
+}
+
+/** Gives a dialog's focus to its first field, an editor that loaded after the dialog opened. */
+function focusFirst(host: HTMLElement): void {
+  const dialog = host.closest<HTMLElement>(".dialog");
+  if (dialog && dialog === document.activeElement) host.focus();
 }
 
 /** Parts of an editor that change while it is on the screen. */

@@ -71,7 +71,7 @@ function focusField(event: Event): void {
   event.preventDefault();
   const content = event.currentTarget as HTMLElement;
   const field = content.querySelector<HTMLElement>(
-    ".dialog-body :is(input, select, textarea):enabled",
+    ".dialog-body :is(input:enabled, select:enabled, textarea:enabled, .code-editor)",
   );
   (field ?? content).focus();
   if (field instanceof HTMLInputElement) field.select();
