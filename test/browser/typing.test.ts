@@ -17,6 +17,13 @@ async function isFocused(element: Locator): Promise<boolean> {
   return (await element.and(element.page().locator(":focus")).count()) === 1;
 }
 
+async function makeDataset(): Promise<string> {
+  const made = (await app.call("POST", "/v1/datasets", { name: "By keys" })) as {
+    result: { insertedId: string };
+  };
+  return made.result.insertedId;
+}
+
 describe("text of something new", () => {
   test("is kept while its evaluator is left, and forgotten once it is made", async () => {
     const { page, faults } = await app.open(path("evaluators/new"));
@@ -86,29 +93,36 @@ describe("a dialog", () => {
 });
 
 describe("the code editor", () => {
-  test("is left by Tab in a dialog, and changes nothing", async () => {
-    const made = (await app.call("POST", "/v1/datasets", { name: "By keys" })) as {
-      result: { insertedId: string };
-    };
-    const { page, faults } = await app.open(path(`datasets/${made.result.insertedId}`));
-    await page.getByRole("button", { name: "Add datapoint" }).first().click();
+  test("is a tab stop of a dialog, both ways, after something was typed in it", async () => {
+    const { page, faults, findings } = await app.open(path(`datasets/${await makeDataset()}`));
+    await page.getByRole("button", { name: "Add datapoint" }).first().press("Enter");
     const dialog = page.getByRole("dialog");
-    const editor = (name: string) => dialog.getByRole("textbox", { name });
-    await editor("Inputs").press("ControlOrMeta+a");
+    const stopOf = (name: string) =>
+      dialog.getByRole("textbox", { name }).or(dialog.getByRole("button", { name }));
+    const inputs = stopOf("Inputs");
+    const walk = async (key: string, stops: readonly string[]): Promise<void> => {
+      for (const stop of stops) {
+        await page.keyboard.press(key);
+        expect(await isFocused(stopOf(stop)), `${key} to ${stop}`).toBe(true);
+      }
+    };
+    await expect.poll(() => isFocused(inputs), patience).toBe(true);
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type('{"a": 1');
+    await dialog.getByRole("button", { name: "Close" }).waitFor({ state: "detached" });
+    const text = await inputs.innerText();
+
+    const editors = ["Ground truth", "Metadata", "History"];
+    await walk("Tab", [...editors, "Cancel", "Add datapoint", "Inputs"]);
+    await walk("Shift+Tab", ["Add datapoint", "Cancel", ...editors.toReversed(), "Inputs"]);
+    expect(await inputs.innerText()).toBe(text);
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("[]");
-    const text = await editor("Inputs").innerText();
+    await expect.poll(() => stopOf("Add datapoint").isDisabled(), patience).toBe(true);
 
-    await page.keyboard.press("Tab");
-    expect(await isFocused(editor("Ground truth"))).toBe(true);
-    await page.keyboard.press("Shift+Tab");
-    expect(await isFocused(editor("Inputs"))).toBe(true);
-    for (const _ of ["Ground truth", "Metadata", "History", "Cancel"]) {
-      await page.keyboard.press("Tab");
-    }
-
-    const cancel = dialog.getByRole("button", { name: "Cancel" });
-    expect(await isFocused(cancel)).toBe(true);
-    expect(await editor("Inputs").innerText()).toBe(text);
+    await walk("Tab", [...editors, "Cancel", "Inputs"]);
+    await walk("Shift+Tab", ["Cancel", ...editors.toReversed(), "Inputs"]);
     expect(faults).toEqual([]);
   });
 
@@ -167,6 +181,82 @@ describe("a dialog that opens", () => {
     expect(await page.getByRole("tooltip").count()).toBe(0);
     await page.keyboard.press("Tab");
     await page.getByRole("tooltip", { name: "Close" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the focus", () => {
+  test("returns to the button of a dialog", async () => {
+    const { page, faults } = await app.open(path("queues"));
+    const opener = page.getByRole("button", { name: "Create queue" }).first();
+    await opener.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("typed");
+
+    await dialog.getByRole("button", { name: "Cancel" }).press("Enter");
+
+    await dialog.waitFor({ state: "detached" });
+    await expect.poll(() => isFocused(opener), patience).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("returns to the table of a drawer", async () => {
+    const id = await makeDataset();
+    await app.call("POST", `/v1/datasets/${id}/datapoints`, {
+      data: [{ question: "Where is my order 4711?" }],
+      mapping: { inputs: ["question"] },
+    });
+    const { page, faults } = await app.open(path(`datasets/${id}`));
+    const table = page.getByRole("grid");
+    const drawer = page.getByRole("dialog");
+    await table.getByRole("row").filter({ hasText: "4711" }).waitFor();
+    await table.press("j");
+    await page.keyboard.press("Enter");
+    await drawer.getByRole("textbox", { name: "Inputs" }).waitFor();
+    const remove = drawer.getByRole("button", { name: "Remove datapoint" });
+    await remove.press("Enter");
+    await page.getByRole("dialog", { name: "Remove this datapoint?" }).waitFor();
+
+    await page.keyboard.press("Escape");
+    await expect.poll(() => isFocused(remove), patience).toBe(true);
+    await page.keyboard.press("Escape");
+
+    await drawer.waitFor({ state: "detached" });
+    await expect.poll(() => isFocused(table), patience).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("returns to where it was when a key or a command opened the dialog", async () => {
+    const { page, faults } = await app.open(path("queues"));
+    const opener = page.getByRole("button", { name: "Create queue" }).first();
+    const keys = page.getByRole("dialog", { name: "Keys" });
+    await opener.focus();
+
+    await page.keyboard.press("?");
+    await keys.waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => isFocused(opener), patience).toBe(true);
+    await page.keyboard.press("ControlOrMeta+k");
+    await page.getByPlaceholder("Search pages and commands…").fill("Show the keys");
+    await page.keyboard.press("Enter");
+    await keys.waitFor();
+    await page.keyboard.press("Escape");
+
+    await keys.waitFor({ state: "detached" });
+    await expect.poll(() => isFocused(opener), patience).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("returns to the button of the menu whose item opened the dialog", async () => {
+    const { page, faults } = await app.open(path(`datasets/${await makeDataset()}`));
+    const opener = page.getByRole("button", { name: "More", exact: true });
+    const dialog = page.getByRole("dialog");
+    await opener.press("Enter");
+    await page.getByRole("menuitem", { name: "Delete dataset" }).press("Enter");
+    await dialog.getByRole("button", { name: "Cancel" }).press("Enter");
+
+    await dialog.waitFor({ state: "detached" });
+    await expect.poll(() => isFocused(opener), patience).toBe(true);
     expect(faults).toEqual([]);
   });
 });

@@ -1,11 +1,13 @@
 // Dialog, Drawer and ConfirmDialog: what takes the whole attention. Escape and the veil close them,
-// but no dialog in which something was typed; the focus begins at the first field, stays inside and returns to where it was.
+// but no dialog in which something was typed; the focus begins at the first field, stays inside
+// and returns to where it was.
 
 import { X } from "lucide-react";
 import { Dialog as Primitive } from "radix-ui";
 import { type ReactNode, type SyntheticEvent, useState } from "react";
 import type { ApiError } from "../api/errors.ts";
 import { Button, IconButton } from "./button.tsx";
+import { useFocusReturn } from "./focus-return.ts";
 import { ErrorState } from "./states.tsx";
 import { Field, Input } from "./input.tsx";
 import "./overlay.css";
@@ -27,6 +29,7 @@ export function Dialog(props: DialogProps) {
   const { isOpen, onClose, title, description, actions, children } = props;
   const { width = "medium" } = props;
   const [isTyped, setTyped] = useState(false);
+  const { remember, onCloseAutoFocus } = useFocusReturn();
   if (isTyped && !isOpen) setTyped(false);
   const isSticky = props.isSticky === true || isTyped;
   return (
@@ -37,7 +40,11 @@ export function Dialog(props: DialogProps) {
         <Primitive.Content
           className="dialog"
           data-width={width}
-          onOpenAutoFocus={focusField}
+          onOpenAutoFocus={(event) => {
+            remember();
+            focusField(event);
+          }}
+          onCloseAutoFocus={onCloseAutoFocus}
           {...(description === undefined && { "aria-describedby": undefined })}
         >
           <header>
@@ -103,6 +110,7 @@ export type DrawerProps = {
 
 /** A panel at the edge of the window, for details beside a list. */
 export function Drawer({ isOpen, onClose, title, side = "right", actions, children }: DrawerProps) {
+  const { remember, onCloseAutoFocus } = useFocusReturn();
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
@@ -111,7 +119,11 @@ export function Drawer({ isOpen, onClose, title, side = "right", actions, childr
           className="drawer"
           data-side={side}
           aria-describedby={undefined}
-          onOpenAutoFocus={focusDrawer}
+          onOpenAutoFocus={(event) => {
+            remember();
+            focusDrawer(event);
+          }}
+          onCloseAutoFocus={onCloseAutoFocus}
         >
           <header>
             <Primitive.Title>{title}</Primitive.Title>

@@ -4,6 +4,7 @@ import { Command as Primitive } from "cmdk";
 import { Dialog } from "radix-ui";
 import { useState } from "react";
 import { Keys } from "../design/keys.tsx";
+import { useFocusReturn } from "../design/focus-return.ts";
 import { type Command, groupOf, groupOfPage, runCommand, useAllCommands } from "./commands.ts";
 import { rankCommands } from "./rank-commands.ts";
 import "../design/command.css";
@@ -11,11 +12,17 @@ import "../design/command.css";
 export type PaletteProps = { readonly isOpen: boolean; readonly onClose: () => void };
 
 export function Palette({ isOpen, onClose }: PaletteProps) {
+  const { remember, onCloseAutoFocus } = useFocusReturn();
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <div className="veil" />
-        <Dialog.Content className="dialog palette" aria-describedby={undefined}>
+        <Dialog.Content
+          className="dialog palette"
+          aria-describedby={undefined}
+          onOpenAutoFocus={remember}
+          onCloseAutoFocus={onCloseAutoFocus}
+        >
           <Dialog.Title className="visually-hidden">Commands</Dialog.Title>
           <PaletteList onClose={onClose} />
         </Dialog.Content>
