@@ -270,25 +270,27 @@ describe("a narrow window", () => {
 });
 
 describe("a page outside of any project", () => {
-  test.each(["/app/settings", "/reference"])(
-    "keeps the navigation of the last project: %s",
-    async (path) => {
-      const { page, faults } = await app.open(tracesPath(), { size: "narrow" });
-      await page.getByRole("grid", { name: "Sessions" }).waitFor();
-      await page.goto(app.service.url + path);
+  test.each([
+    ["/app/settings", "Choose a scope"],
+    ["/reference", "EventService"],
+  ])("keeps the navigation of the last project: %s", async (path, shown) => {
+    const { page, faults } = await app.open(tracesPath(), { size: "narrow" });
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+    await page.goto(app.service.url + path);
+    // The reference takes seconds to be drawn: two keys would be too far from one another.
+    await page.getByRole("heading", { name: shown }).waitFor();
 
-      const bar = page.getByRole("navigation", { name: "Main pages" });
-      await bar.getByRole("link", { name: "Charts" }).waitFor();
-      await page.setViewportSize({ width: 1280, height: 800 });
-      const switcher = page.getByRole("button", { name: /^Switch project/ });
-      await expect.poll(() => switcher.innerText(), patience).not.toContain("Choose a project");
-      await page.keyboard.press("g");
-      await page.keyboard.press("d");
+    const bar = page.getByRole("navigation", { name: "Main pages" });
+    await bar.getByRole("link", { name: "Charts" }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const switcher = page.getByRole("button", { name: /^Switch project/ });
+    await expect.poll(() => switcher.innerText(), patience).not.toContain("Choose a project");
+    await page.keyboard.press("g");
+    await page.keyboard.press("d");
 
-      await page.waitForURL(`**/app/p/${app.service.projectId}/datasets`);
-      expect(faults).toEqual([]);
-    },
-  );
+    await page.waitForURL(`**/app/p/${app.service.projectId}/datasets`);
+    expect(faults).toEqual([]);
+  });
 });
 
 describe("an address without a page", () => {

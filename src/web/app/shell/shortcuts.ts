@@ -25,12 +25,13 @@ export function useShortcuts(): void {
       const hasModifier = key.startsWith("mod+");
       if (!hasModifier && (isTyping(event.target) || isUnderDialog(event.target))) return;
       if (pressKeys.has(key) && isControl(event.target)) return;
-      const pair = performance.now() - firstAtMs < pairMs ? `${first} ${key}` : "";
+      const pair = event.timeStamp - firstAtMs < pairMs ? `${first} ${key}` : "";
       const commands = currentCommands().toReversed();
       const command =
         commands.find(({ keys }) => keys === pair) ?? commands.find(({ keys }) => keys === key);
       first = key;
-      firstAtMs = performance.now();
+      // When the key was pressed: a busy page hears of it later.
+      firstAtMs = event.timeStamp;
       if (!command) return;
       event.preventDefault();
       first = "";
