@@ -25,6 +25,8 @@ async function pickModel({ page }: Opened, label: string, model: string): Promis
   await page.getByPlaceholder("Find or type a model…").fill(model);
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: `${label}: ${model}` }).waitFor();
+  // The list stays for a frame, and would take the next key.
+  await page.getByPlaceholder("Find or type a model…").waitFor({ state: "detached" });
 }
 
 describe("the playground", () => {
