@@ -258,12 +258,33 @@ export async function deleteEvent(sql: Sql, projectId: string, eventId: string):
   await sql`
     delete from feedback
     where project_id = ${projectId} and generation_id = ${escapeText(eventId)}`;
-  const changed = await sql<ChangedRow[]>`
+  const deleted = await sql<DeletedRow[]>`
     delete from events
     where project_id = ${projectId} and event_id = ${escapeText(eventId)}
-    returning event_type, start_time_us`;
-  await markChanged(sql, projectId, changed);
-  await deleteWhatEventsHad(sql, projectId, [escapeText(eventId)]);
+    returning ${deletedColumns(sql)}`;
+  await endDeletion(sql, projectId, deleted);
+}
+
+/** A deleted event as `deletedColumns` returns it; the id is as stored. */
+export type DeletedRow = ChangedRow & { readonly event_id: string };
+
+/** Returns what a statement that deletes events returns of each, for `endDeletion`. */
+export function deletedColumns(sql: Sql) {
+  return sql`event_id, event_type, start_time_us`;
+}
+
+/** Marks the hours of deleted events and deletes what belonged to them, in their transaction. */
+export async function endDeletion(
+  sql: Sql,
+  projectId: string,
+  deleted: readonly DeletedRow[],
+): Promise<void> {
+  await markChanged(sql, projectId, deleted);
+  await deleteWhatEventsHad(
+    sql,
+    projectId,
+    deleted.map(({ event_id }) => event_id),
+  );
 }
 
 /**

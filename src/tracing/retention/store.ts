@@ -5,8 +5,7 @@ import type { ProjectId } from "../../base/ids.ts";
 import type { Position } from "../../base/pages.ts";
 import type { Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
-import { type ChangedRow, markChanged } from "../events/mark-store.ts";
-import { deleteWhatEventsHad } from "../events/store.ts";
+import { deletedColumns, type DeletedRow, endDeletion } from "../events/store.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -227,17 +226,12 @@ export async function deleteSessions(
       ${countOf("annotation_scores")} as "annotationScores"`;
   const { count: feedback } = await sql`
     delete from feedback where project_id = ${projectId} and generation_id = any(${ids})`;
-  const deleted = await sql<(ChangedRow & { event_id: string })[]>`
+  const deleted = await sql<DeletedRow[]>`
     delete from events
     where project_id = ${projectId} and session_id = any(${sessionIds}::text[])
       and event_type <> 'pending'
-    returning event_id, event_type, start_time_us`;
-  await markChanged(sql, projectId, deleted);
-  await deleteWhatEventsHad(
-    sql,
-    projectId,
-    deleted.map(({ event_id }) => event_id),
-  );
+    returning ${deletedColumns(sql)}`;
+  await endDeletion(sql, projectId, deleted);
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = any(${sessionIds}::text[])`;

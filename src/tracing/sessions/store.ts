@@ -1,8 +1,7 @@
 // Sessions in Postgres: totals, trees, deletion. Every statement names its project.
 
 import type { Read, Sql } from "../../postgres/database.ts";
-import { type ChangedRow, markChanged } from "../events/mark-store.ts";
-import { deleteWhatEventsHad } from "../events/store.ts";
+import { deletedColumns, type DeletedRow, endDeletion } from "../events/store.ts";
 import { escapeJson, escapeText } from "../events/postgres-text.ts";
 import type { Condition } from "../export/condition.ts";
 import { type ColumnSql, conditionsSql, eventColumnSql } from "../export/filter-sql.ts";
@@ -119,16 +118,11 @@ export async function deleteSession(
       select event_id
       from events
       where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'))`;
-  const deleted = await sql<(ChangedRow & { event_id: string })[]>`
+  const deleted = await sql<DeletedRow[]>`
     delete from events
     where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'
-    returning event_id, event_type, start_time_us`;
-  await markChanged(sql, projectId, deleted);
-  await deleteWhatEventsHad(
-    sql,
-    projectId,
-    deleted.map(({ event_id }) => event_id),
-  );
+    returning ${deletedColumns(sql)}`;
+  await endDeletion(sql, projectId, deleted);
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = ${id}`;
