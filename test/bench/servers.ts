@@ -2,16 +2,12 @@
 // processes share the processors of this machine; the processor time of each tells what two servers
 // would gain where Postgres and the senders have machines of their own.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { open } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { readStartCommand } from "../support/start-command.ts";
 import { type LoadName, loads } from "./loads.ts";
 import { cpuSecondsOf, cpuSecondsOfTree } from "./processes.ts";
 import { runLoad } from "./run-load.ts";
-import { type BenchService, startService } from "./service.ts";
+import { becomeReady, type BenchService, runWaggle, startService, terminate } from "./service.ts";
 import { describeMachine, formatTable, median } from "./table.ts";
 
 export type ServersOptions = {
@@ -46,7 +42,9 @@ export async function benchServers({ rounds, events }: ServersOptions): Promise<
   const service = await startService();
   const servers: Server[] = [];
   try {
-    for (let count = 0; count < senders; count += 1) servers.push(await startServer(service));
+    for (let count = 0; count < senders; count += 1) {
+      servers.push(await startServer(service, `server-${count}`));
+    }
     let firstEvent = 0;
     for (const { load, title, share } of plans) {
       const requests = Math.ceil((events * share) / loads[load].events / senders);
@@ -150,38 +148,10 @@ function describeGain(ones: readonly Measured[], twos: readonly Measured[]): str
   );
 }
 
-async function startServer({ databaseUrl, folder }: BenchService): Promise<Server> {
-  const command = readStartCommand();
-  const main = new URL("../../src/main.ts", import.meta.url).pathname;
-  const ports = ["--port", "0", "--operator-port", "0", "--shutdown-delay-ms", "0"];
-  const log = await open(join(folder, "servers.log"), "a");
-  const child = spawn(
-    process.execPath,
-    [...command.flags, main, "serve", "--database-url", databaseUrl, ...ports],
-    {
-      env: { ...command.environment, PATH: process.env["PATH"], TZ: "UTC" },
-      stdio: ["ignore", "pipe", log.fd],
-    },
-  );
-  await log.close();
-  return { url: await readUrl(child), pid: child.pid ?? 0, stop: () => stop(child) };
-}
-
-/** Returns the address that a ready server prints, and reads on, so that it never waits. */
-function readUrl(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error("the server has no output");
-  const lines = createInterface({ input: child.stdout });
-  return new Promise((resolve, reject) => {
-    lines.on("line", (line) => {
-      const url = /ready on (http:\S+)/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-    child.once("exit", () => reject(new Error("the server ended")));
-  });
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill("SIGTERM");
-  await new Promise((resolve) => child.once("exit", resolve));
+async function startServer({ databaseUrl, folder }: BenchService, name: string): Promise<Server> {
+  const logPath = join(folder, `${name}.log`);
+  const words = ["serve", "--database-url", databaseUrl, "--shutdown-delay-ms", "0"];
+  const child = await runWaggle(words, { logPath });
+  const url = await becomeReady(child, logPath);
+  return { url, pid: child.pid ?? 0, stop: () => terminate(child) };
 }

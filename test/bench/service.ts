@@ -31,36 +31,14 @@ export async function startService(
   nodeFlags: readonly string[] = [],
   flags: readonly string[] = [],
 ): Promise<BenchService> {
-  const command = readStartCommand();
   const folder = await mkdtemp(join(tmpdir(), "waggle-bench-"));
   // Postgres does not run as root and must be able to enter the folder.
   await chmod(folder, 0o755);
-  const log = await open(join(folder, "service.log"), "w");
-  const child = spawn(
-    process.execPath,
-    [
-      ...command.flags,
-      ...nodeFlags,
-      mainPath,
-      "start-once",
-      "--data",
-      folder,
-      "--port",
-      "0",
-      "--operator-port",
-      "0",
-      "--workflows",
-      "off",
-      ...flags,
-    ],
-    {
-      env: { ...command.environment, PATH: process.env["PATH"], TZ: "UTC" },
-      stdio: ["ignore", log.fd, log.fd],
-    },
-  );
-  await log.close();
+  const logPath = join(folder, "service.log");
+  const words = ["start-once", "--data", folder, "--workflows", "off", ...flags];
+  const child = await runWaggle(words, { logPath, nodeFlags });
   try {
-    await becomesReady(child, folder);
+    await becomeReady(child, logPath);
     const credentials = JSON.parse(await readFile(credentialsPath(folder), "utf8")) as Credentials;
     const databaseUrl = await findRunningPostgres(folder);
     if (databaseUrl === undefined) throw new Error("the embedded Postgres is not running");
@@ -79,21 +57,49 @@ export async function startService(
   }
 }
 
-async function becomesReady(child: ChildProcess, folder: string): Promise<void> {
+type RunOptions = {
+  /** File that takes the output of the process. */
+  readonly logPath: string;
+  readonly nodeFlags?: readonly string[];
+};
+
+/** Runs a command of the service as a process of its own, on free ports. */
+export async function runWaggle(
+  words: readonly string[],
+  { logPath, nodeFlags = [] }: RunOptions,
+): Promise<ChildProcess> {
+  const { flags, environment } = readStartCommand();
+  const ports = ["--port", "0", "--operator-port", "0"];
+  const log = await open(logPath, "w");
+  const child = spawn(process.execPath, [...flags, ...nodeFlags, mainPath, ...words, ...ports], {
+    env: { ...environment, PATH: process.env["PATH"], TZ: "UTC" },
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  await log.close();
+  return child;
+}
+
+/** Waits until a process of `runWaggle` is ready, and returns its address. */
+export async function becomeReady(child: ChildProcess, logPath: string): Promise<string> {
   const deadline = Date.now() + startTimeoutMs;
   for (;;) {
-    const output = await readFile(join(folder, "service.log"), "utf8");
-    if (output.includes("waggle is ready on")) return;
+    const output = await readFile(logPath, "utf8");
+    const url = /waggle is ready on (\S+)/.exec(output)?.[1];
+    if (url !== undefined) return url;
     if (child.exitCode !== null) throw new Error(`the service ended: ${output}`);
     if (Date.now() > deadline) throw new Error(`the service is not ready: ${output}`);
     await delay(50);
   }
 }
 
+/** Ends a process as an orchestrator does. */
+export async function terminate(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGTERM");
+  await new Promise((resolve) => child.once("exit", resolve));
+}
+
 async function stop(child: ChildProcess, folder: string): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill("SIGTERM");
-    await new Promise((resolve) => child.once("exit", resolve));
-  }
+  await terminate(child);
   await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }
