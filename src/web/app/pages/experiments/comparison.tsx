@@ -15,7 +15,7 @@ import { Identifier, KeyValue } from "../../design/values.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
 import type { EventSummary } from "../traces/event-summary.ts";
-import { SummaryLine } from "../traces/summary-line.tsx";
+import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { ComparedMetric } from "./compared-metric.tsx";
 import { ComparedOutputs } from "./compared-outputs.tsx";
@@ -105,13 +105,7 @@ const columns: readonly Column<Row>[] = [
     header: "Input",
     width: 240,
     grow: 2,
-    cell: ({ summary }) => (
-      <SummaryLine
-        text={summary?.question}
-        isLoading={summary === undefined}
-        hasNone={summary === null}
-      />
-    ),
+    cell: ({ summary }) => <QuestionLine summary={summary} />,
   },
   {
     id: "degraded",

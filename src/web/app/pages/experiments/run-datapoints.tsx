@@ -11,7 +11,7 @@ import { Identifier } from "../../design/values.tsx";
 import { useSearchChange } from "../../shell/search.ts";
 import { fromValue } from "../datasets/to-value.ts";
 import type { EventSummary } from "../traces/event-summary.ts";
-import { SummaryLine } from "../traces/summary-line.tsx";
+import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { runRoute, type RunSearch } from "./route.tsx";
 import { formatScore } from "./score.ts";
@@ -87,13 +87,7 @@ const resultColumns: readonly Column<Row>[] = [
     header: "Input",
     width: 220,
     grow: 3,
-    cell: ({ summary }) => (
-      <SummaryLine
-        text={summary?.question}
-        isLoading={summary === undefined}
-        hasNone={summary === null}
-      />
-    ),
+    cell: ({ summary }) => <QuestionLine summary={summary} />,
   },
 ];
 

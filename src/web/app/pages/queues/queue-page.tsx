@@ -19,7 +19,7 @@ import { Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import type { EventSummary } from "../traces/event-summary.ts";
-import { SummaryLine } from "../traces/summary-line.tsx";
+import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { QueueAgreementView } from "./queue-agreement.tsx";
 import { QueueDialog } from "./queue-dialog.tsx";
@@ -47,13 +47,7 @@ const columns: readonly Column<Row>[] = [
     header: "Question",
     width: 220,
     grow: 3,
-    cell: ({ summary }) => (
-      <SummaryLine
-        text={summary?.question}
-        isLoading={summary === undefined}
-        hasNone={summary === null}
-      />
-    ),
+    cell: ({ summary }) => <QuestionLine summary={summary} />,
   },
   {
     id: "reviewers",

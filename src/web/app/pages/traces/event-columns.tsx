@@ -5,7 +5,7 @@ import { Badge, Status, type Tone } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
 import type { EventRow } from "./rows.ts";
-import { SummaryLine } from "./summary-line.tsx";
+import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 
 export const eventDefaults: readonly string[] = [
   ...["name", "type", "status", "question", "answer", "started", "duration", "tokens", "cost"],
@@ -50,13 +50,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
     header: "Question",
     width: 190,
     grow: 3,
-    cell: ({ summary }) => (
-      <SummaryLine
-        text={summary?.question}
-        isLoading={summary === undefined}
-        hasNone={summary === null}
-      />
-    ),
+    cell: ({ summary }) => <QuestionLine summary={summary} />,
   },
   {
     id: "answer",

@@ -75,9 +75,10 @@ export async function readEvents(request: PageRequest): Promise<ListPage<EventRo
   return { rows, nextCursor: answer.nextCursor, total: answer.count };
 }
 
-type SummariesRequest = {
+export type SummariesRequest = {
   readonly projectId: string;
-  readonly eventIds: readonly string[];
+  /** Ids of events or sessions. */
+  readonly ids: readonly string[];
   readonly signal: AbortSignal;
 };
 
@@ -88,20 +89,20 @@ type SummariesRequest = {
 export async function readSummaries(
   request: SummariesRequest,
 ): Promise<ReadonlyMap<string, EventSummary | null>> {
-  const { projectId, eventIds, signal } = request;
+  const { projectId, ids, signal } = request;
   try {
     const { events } = await callRpc(
       ExportService.method.getEvents,
-      { eventIds: [...eventIds], projections: ["inputs", "outputs"] },
+      { eventIds: [...ids], projections: ["inputs", "outputs"] },
       { projectId, signal },
     );
     return new Map(events.map((event) => [event.eventId ?? "", summarizeEvent(event)]));
   } catch (error) {
     if (!(error instanceof ApiError) || error.errorCode !== "ANSWER_TOO_LARGE") throw error;
-    if (eventIds.length === 1) return new Map(eventIds.map((id) => [id, null]));
-    const middle = Math.ceil(eventIds.length / 2);
-    const first = await readSummaries({ ...request, eventIds: eventIds.slice(0, middle) });
-    const rest = await readSummaries({ ...request, eventIds: eventIds.slice(middle) });
+    if (ids.length === 1) return new Map(ids.map((id) => [id, null]));
+    const middle = Math.ceil(ids.length / 2);
+    const first = await readSummaries({ ...request, ids: ids.slice(0, middle) });
+    const rest = await readSummaries({ ...request, ids: ids.slice(middle) });
     return new Map([...first, ...rest]);
   }
 }
@@ -111,21 +112,16 @@ export async function readSummaries(
  * session without such a call those of its newest event. Null where there is none, or where the
  * payload is too large to be answered.
  */
-export async function readNewestCalls(
-  projectId: string,
-  sessionIds: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, SessionSummary | null>> {
+export async function readNewestCalls({
+  projectId,
+  ids,
+  signal,
+}: SummariesRequest): Promise<ReadonlyMap<string, SessionSummary | null>> {
   const found = await Promise.all(
-    sessionIds.map(async (sessionId) => {
+    ids.map(async (sessionId) => {
       try {
-        const call =
-          (await readNewest(projectId, sessionId, { operator: "is", value: "model", signal })) ??
-          (await readNewest(projectId, sessionId, {
-            operator: "is not",
-            value: "session",
-            signal,
-          }));
+        const asked = { projectId, sessionId, signal };
+        const call = (await readNewest(asked, ofModels)) ?? (await readNewest(asked, ofAll));
         return [sessionId, call ? summarizeCall(call) : null] as const;
       } catch (error) {
         if (!(error instanceof ApiError) || error.errorCode !== "ANSWER_TOO_LARGE") throw error;
@@ -136,24 +132,23 @@ export async function readNewestCalls(
   return new Map(found);
 }
 
-type NewestOf = {
-  readonly operator: "is" | "is not";
-  /** Type of event. */
-  readonly value: string;
+const ofModels: FilterRow = { field: "event_type", operator: "is", value: "model" };
+const ofAll: FilterRow = { field: "event_type", operator: "is not", value: "session" };
+
+type NewestRequest = {
+  readonly projectId: string;
+  readonly sessionId: string;
   readonly signal: AbortSignal;
 };
 
 async function readNewest(
-  projectId: string,
-  sessionId: string,
-  { signal, ...ofType }: NewestOf,
+  { projectId, sessionId, signal }: NewestRequest,
+  ofType: FilterRow,
 ): Promise<Event | undefined> {
-  const filters: readonly FilterRow[] = [
-    { field: "session_id", operator: "is", value: sessionId },
-    { field: "event_type", ...ofType },
-  ];
+  const ofSession: FilterRow = { field: "session_id", operator: "is", value: sessionId };
+  const filters = [ofSession, ofType].map(toMessage);
   const projections = ["event_name", "inputs", "outputs"];
-  const input = { filters: filters.map(toMessage), projections, limit: 1, total: "estimate" };
+  const input = { filters, projections, limit: 1, total: "estimate" };
   const options = { projectId, signal };
   const { events } = await callRpc(ExportService.method.searchEvents, input, options);
   return events[0];

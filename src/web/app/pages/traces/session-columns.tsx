@@ -3,7 +3,7 @@
 import { Badge, Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
-import { SummaryLine } from "./summary-line.tsx";
+import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 import { unnamed } from "../session/session-tree.ts";
 import type { SessionRow } from "./rows.ts";
 
@@ -45,9 +45,7 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     header: "Question",
     width: 190,
     grow: 3,
-    cell: ({ summary }) => (
-      <SummaryLine text={summary?.question} isLoading={summary === undefined} />
-    ),
+    cell: ({ summary }) => <QuestionLine summary={summary} />,
   },
   {
     id: "answer",

@@ -1,6 +1,7 @@
 // One line of a question or an answer; an error stands where an answer would.
 
 import { Skeleton } from "../../design/states.tsx";
+import type { EventSummary } from "./event-summary.ts";
 
 export type SummaryLineProps = {
   readonly text: string | undefined;
@@ -11,6 +12,22 @@ export type SummaryLineProps = {
 };
 
 const titleMax = 600;
+
+export type QuestionLineProps = {
+  /** Undefined while it is read, null without a preview. */
+  readonly summary: EventSummary | null | undefined;
+};
+
+/** The question of a row whose summary is read after the row. */
+export function QuestionLine({ summary }: QuestionLineProps) {
+  return (
+    <SummaryLine
+      text={summary?.question}
+      isLoading={summary === undefined}
+      hasNone={summary === null}
+    />
+  );
+}
 
 export function SummaryLine(props: SummaryLineProps) {
   const { text, error, isAnswer = false, isLoading = false, hasNone = false } = props;
