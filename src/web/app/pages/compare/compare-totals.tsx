@@ -3,7 +3,6 @@
 import { Link } from "@tanstack/react-router";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
-import { totalCostOf } from "../session/session-event.ts";
 import type { Skeleton } from "../session/use-skeleton.ts";
 import { Difference } from "./difference.tsx";
 
@@ -26,9 +25,8 @@ const measures: readonly Measure[] = [
 ];
 
 /** Returns the cost with estimates once all events are there, until then the sent cost. */
-function costOf({ tree, totals, isReading }: Skeleton): number | undefined {
-  if (!tree || isReading) return totals?.cost;
-  return totalCostOf(tree.nodes.map(({ event }) => event)).cost;
+function costOf({ totals, estimate }: Skeleton): number | undefined {
+  return estimate ? estimate.cost : totals?.cost;
 }
 
 export type CompareTotalsProps = { readonly left: Skeleton; readonly right: Skeleton };

@@ -11,7 +11,6 @@ import { EventDetails } from "./event-details.tsx";
 import { FlameGraph } from "./flame-graph.tsx";
 import { sessionRoute, type SessionSearch } from "./route.tsx";
 import { ReadingNote } from "./reading-note.tsx";
-import { totalCostOf } from "./session-event.ts";
 import { SessionActions, SessionCrumbs } from "./session-header.tsx";
 import { SessionToolbar } from "./session-toolbar.tsx";
 import { ancestorsOf, type SessionTree, standInOf } from "./session-tree.ts";
@@ -43,11 +42,10 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
     [navigate],
   );
   const skeleton = useSkeleton(sessionId);
-  const { tree, totals, error, isReading, isWhole } = skeleton;
+  const { tree, totals, estimate, error, isReading, isWhole } = skeleton;
   const hits = useSessionSearch(sessionId, search.q ?? "", tree);
   const session = tree?.nodes[0]?.event;
   const standIn = useMemo(() => (tree ? standInOf(tree) : 0), [tree]);
-  const estimate = useMemo(() => tree && totalCostOf(tree.nodes.map((node) => node.event)), [tree]);
   if (error && !tree) {
     return (
       <Page title="Session" breadcrumb={<SessionCrumbs name="Session" />}>
@@ -67,8 +65,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
         <SessionToolbar
           session={session}
           totals={totals}
-          // Until all events are there, only the costs that were sent are known as a whole.
-          estimate={isWhole ? estimate : undefined}
+          estimate={estimate}
           hits={hits}
           setSearch={setSearch}
         />

@@ -8,7 +8,7 @@ import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { rpcKey } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
-import { type SessionEvent, toSessionEvent } from "./session-event.ts";
+import { type SessionEvent, toSessionEvent, type TotalCost, totalCostOf } from "./session-event.ts";
 import { buildTree, type SessionTree } from "./session-tree.ts";
 
 const firstEvents = 1_000;
@@ -26,6 +26,8 @@ export type Skeleton = {
   /** Undefined until the first page is there. */
   readonly tree: SessionTree | undefined;
   readonly totals: SessionTotals | undefined;
+  /** Cost with estimates; undefined until all pages have been read. */
+  readonly estimate: TotalCost | undefined;
   readonly error: ApiError | null;
   /** Whether pages that were not read before are on their way; reading anew is not meant. */
   readonly isReading: boolean;
@@ -67,12 +69,18 @@ export function useSkeleton(sessionId: string | undefined): Skeleton {
     // eslint-disable-next-line react-hooks/exhaustive-deps -- pages come at the end, or all anew
     [first, last],
   );
+  const isWhole = first !== undefined && !hasNextPage;
+  const estimate = useMemo(
+    () => (isWhole && tree ? totalCostOf(tree.nodes.map(({ event }) => event)) : undefined),
+    [isWhole, tree],
+  );
   return {
     tree,
     totals: first?.totals,
+    estimate,
     error,
     isReading: error === null && (hasNextPage || first === undefined),
-    isWhole: first !== undefined && !hasNextPage,
+    isWhole,
     refresh: () => void refetch(),
   };
 }
