@@ -133,11 +133,16 @@ export function useRpcMutation<I extends DescMessage, O extends DescMessage>(
   return useMutation<MessageShape<O>, ApiError, MessageInitShape<I>>({
     mutationFn: (input) => callRpc(method, input, { projectId, outlivesPage }),
     onSuccess: async (answer) => {
-      const keys = changes.map(({ parent, name }) => [parent.typeName, name]);
-      await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
+      await renewAnswers(client, changes);
       onDone?.(answer);
     },
   });
+}
+
+/** Asks rpcs again whose answers are old, where they are shown. */
+export async function renewAnswers(client: QueryClient, methods: readonly AnyMethod[]) {
+  const keys = methods.map(({ parent, name }) => [parent.typeName, name]);
+  await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
 }
 
 /** Returns the key under which an answer is kept: service, rpc, project, input. */

@@ -1,5 +1,5 @@
-// Builds a chart: the question at the left, its answer at the right while it is being picked. Name
-// and question are kept in the address, so leaving, a reload or an ended sign-in loses nothing.
+// Builds a chart: the question at the left, its answer at the right while it is being picked. The
+// address keeps the name and the question, so that no reload and no ended sign-in loses them.
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -8,7 +8,7 @@ import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc } from "../../api/query.ts";
+import { renewAnswers, useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
@@ -20,7 +20,7 @@ import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { fromChart, toChartFields } from "./chart-messages.ts";
 import { chartsRangeDefault } from "./range-default.ts";
-import { addTile, type Tile } from "./layout.ts";
+import { addTile, toLayout, toTiles } from "./layout.ts";
 import { type Question, questionDefault } from "./question.ts";
 import { QuestionAnswer } from "./question-answer.tsx";
 import { QuestionForm } from "./question-form.tsx";
@@ -184,10 +184,7 @@ function useSave(onDone: (dashboard?: Dashboard) => void) {
     onSuccess: async (dashboard) => {
       const { listCharts, getChart } = ChartService.method;
       const { listDashboards } = DashboardService.method;
-      const keys = [listCharts, getChart, listDashboards].map(
-        ({ parent, name }) => [parent.typeName, name] as const,
-      );
-      await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
+      await renewAnswers(client, [listCharts, getChart, listDashboards]);
       onDone(dashboard);
     },
   });
@@ -207,14 +204,9 @@ async function placeChart(id: string, { dashboardId, projectId }: Place) {
   const { listDashboards, createDashboard, updateDashboard } = DashboardService.method;
   const { data } = await callRpc(listDashboards, {}, { projectId });
   const target = data.find((one) => one.id === dashboardId) ?? data[0];
-  const tiles = (target?.layout?.tiles ?? []).map(({ chartId, x, y, w, h }): Tile => ({
-    ...{ id: chartId, x, y, w, h },
-  }));
+  const tiles = toTiles(target?.layout);
   if (tiles.some((tile) => tile.id === id)) return target;
-  const placed = addTile(tiles, id).map((tile) => ({
-    ...{ chartId: tile.id, x: tile.x, y: tile.y, w: tile.w, h: tile.h },
-  }));
-  const layout = { tiles: placed };
+  const layout = toLayout(addTile(tiles, id));
   const answer = target
     ? await callRpc(
         updateDashboard,

@@ -16,7 +16,7 @@ import type { TimeRange } from "../../design/time-range.ts";
 import { ChartAnswer } from "./chart-answer.tsx";
 import { fromChart } from "./chart-messages.ts";
 import { DashboardGrid } from "./dashboard-grid.tsx";
-import { addTile, removeTile, type Tile } from "./layout.ts";
+import { addTile, removeTile, type Tile, toLayout, toTiles } from "./layout.ts";
 
 export type DashboardViewProps = {
   readonly dashboard: Dashboard;
@@ -105,9 +105,7 @@ export function DashboardView(props: DashboardViewProps) {
 /** Keeps the tiles of a dashboard. Changes are saved once they settle, at the latest on leaving. */
 function useLayout(dashboard: Dashboard, isArranging: boolean) {
   const [changed, setChanged] = useState<readonly Tile[]>();
-  const stored = (dashboard.layout?.tiles ?? []).map(({ chartId, x, y, w, h }) => ({
-    ...{ id: chartId, x, y, w, h },
-  }));
+  const stored = toTiles(dashboard.layout);
   const save = useRpcMutation(DashboardService.method.updateDashboard, {
     changes: [DashboardService.method.listDashboards],
     outlivesPage: true,
@@ -116,9 +114,9 @@ function useLayout(dashboard: Dashboard, isArranging: boolean) {
   const saveNow = useRef((): void => undefined);
   useEffect(() => {
     saveNow.current = () => {
-      const tiles = unsaved.current?.map(({ id, x, y, w, h }) => ({ chartId: id, x, y, w, h }));
+      const layout = unsaved.current && toLayout(unsaved.current);
       unsaved.current = undefined;
-      if (tiles) save.mutate({ dashboardId: dashboard.id, dashboard: { layout: { tiles } } });
+      if (layout) save.mutate({ dashboardId: dashboard.id, dashboard: { layout } });
     };
   });
   useEffect(() => {

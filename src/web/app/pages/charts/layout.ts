@@ -9,6 +9,18 @@ export type Tile = {
   readonly h: number;
 };
 
+type StoredTile = Omit<Tile, "id"> & { readonly chartId: string };
+
+/** Returns the tiles of a dashboard as it is stored. */
+export function toTiles(layout: { readonly tiles: readonly StoredTile[] } | undefined): Tile[] {
+  return (layout?.tiles ?? []).map(({ chartId, x, y, w, h }) => ({ id: chartId, x, y, w, h }));
+}
+
+/** Returns the layout under which a dashboard is stored. */
+export function toLayout(tiles: readonly Tile[]): { tiles: StoredTile[] } {
+  return { tiles: tiles.map(({ id, x, y, w, h }) => ({ chartId: id, x, y, w, h })) };
+}
+
 export const columns = 12;
 const [widthMin, heightMin, heightMax] = [2, 2, 20];
 

@@ -7,7 +7,7 @@ import { useEffect } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc } from "../../api/query.ts";
+import { renewAnswers, useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Tab, Tabs } from "../../design/tabs.tsx";
@@ -116,8 +116,7 @@ function Health({ metric }: { readonly metric: Metric }) {
   useEffect(() => {
     // It was disabled after its failures, or by another person.
     if (isEnabled === metric.enabledInProd) return;
-    const { parent, name } = MetricService.method.getMetric;
-    void client.invalidateQueries({ queryKey: [parent.typeName, name] });
+    void renewAnswers(client, [MetricService.method.getMetric]);
   }, [client, isEnabled, metric.enabledInProd]);
   if (error) return <ErrorState error={error} isInline />;
   const status = data?.data;

@@ -84,12 +84,6 @@ export function keepDraft(projectId: string, draft: Draft): void {
   }
 }
 
-/** Returns the names of all `{{ variables }}` of the messages, in their order. */
-export function variableNames(messages: readonly DraftMessage[]): readonly string[] {
-  const found = messages.flatMap(({ text }) => [...text.matchAll(/\{\{\s*([\w.-]+)\s*\}\}/g)]);
-  return [...new Set(found.flatMap(([, name]) => name ?? []))];
-}
-
 /** Returns a message as the API takes it; fails when a content that is JSON has a fault. */
 export function toApiMessage({ role, text, isJson, rest }: DraftMessage): JsonObject {
   const content = isJson === true ? (JSON.parse(text) as JsonObject) : text;

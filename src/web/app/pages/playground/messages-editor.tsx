@@ -4,7 +4,8 @@
 import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Field, Input, Select, TextArea } from "../../design/input.tsx";
-import { type Draft, type DraftMessage, newMessage, variableNames } from "./draft.ts";
+import { type Draft, type DraftMessage, newMessage } from "./draft.ts";
+import { variablesOf } from "../prompts/prompt-content.ts";
 
 const roles = ["system", "user", "assistant", "tool"].map((role) => ({ value: role, label: role }));
 
@@ -124,7 +125,7 @@ const placeholders: Readonly<Record<string, string>> = {
 
 /** A field for the value of each variable in the messages. */
 export function VariablesEditor({ draft, onChange }: MessagesEditorProps) {
-  const names = variableNames(draft.messages);
+  const names = variablesOf(draft.messages);
   if (names.length === 0) return null;
   return (
     <section aria-label="Variables" className="playground-variables">

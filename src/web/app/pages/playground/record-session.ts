@@ -4,6 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
 import { callRpc } from "../../api/transport.ts";
 import { toChatMessage } from "../../design/chat-message.ts";
+import { fillVariables } from "../prompts/prompt-content.ts";
 import { type Draft, toApiMessage } from "./draft.ts";
 import type { Run } from "./runs.ts";
 
@@ -46,8 +47,7 @@ function questionOf({ messages, variables }: Draft): string | undefined {
   if (!asked) return undefined;
   const { parts } = toChatMessage(toApiMessage(asked));
   const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
-  const fill = (_: string, name: string) => variables[name] ?? "";
-  return texts.join("\n").replaceAll(/\{\{\s*([\w.-]+)\s*\}\}/g, fill);
+  return fillVariables(texts.join("\n"), variables);
 }
 
 function answerOf({ generation, text }: Run): JsonObject | undefined {

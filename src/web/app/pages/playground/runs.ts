@@ -9,7 +9,8 @@ import {
 import { type ApiError, isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { type Column, type Draft, isFields, toApiMessage } from "./draft.ts";
-import { toFunctions, toHyperparameters, variableNames } from "./draft.ts";
+import { variablesOf } from "../prompts/prompt-content.ts";
+import { toFunctions, toHyperparameters } from "./draft.ts";
 import { recordSession } from "./record-session.ts";
 
 export type Run = {
@@ -143,7 +144,7 @@ async function perform(asked: Performance): Promise<Run> {
 }
 
 function toRequest({ projectId, sessionId, draft, column }: Performance) {
-  const names = variableNames(draft.messages);
+  const names = variablesOf(draft.messages);
   const functions = toFunctions(draft.tools);
   return {
     project: projectId,

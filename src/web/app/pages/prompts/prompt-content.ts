@@ -51,8 +51,15 @@ export function toParameters(content: PromptContent, before: JsonObject = {}): J
   return { call_type: "chat", ...before, model: content.model, hyperparameters, template };
 }
 
+const placeholder = /\{\{\s*([\w.-]+)\s*\}\}/g;
+
+/** Returns a text with the values of its placeholders; those without a value are left out. */
+export function fillVariables(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replaceAll(placeholder, (_, name: string) => values[name] ?? "");
+}
+
 /** Names of the placeholders `{{ name }}` of the messages, in the order in which they stand. */
-export function variablesOf(messages: readonly PromptMessage[]): readonly string[] {
-  const found = messages.flatMap(({ text }) => [...text.matchAll(/\{\{\s*([\w.-]+)\s*\}\}/g)]);
+export function variablesOf(messages: readonly { readonly text: string }[]): readonly string[] {
+  const found = messages.flatMap(({ text }) => [...text.matchAll(placeholder)]);
   return [...new Set(found.map(([, name]) => name ?? ""))];
 }
