@@ -1,6 +1,6 @@
-// Dialog, Drawer and ConfirmDialog: what takes the whole attention. Escape and the veil close them,
-// but no dialog in which something was typed; the focus begins at the first field, stays inside
-// and returns to where it was.
+// Dialog, Drawer and ConfirmDialog, which take the whole attention. Escape and the veil close them,
+// except a dialog in which something was typed. The focus starts in the first field and stays
+// inside; when they close, the element that had it before gets it back.
 
 import { X } from "lucide-react";
 import { Dialog as Primitive } from "radix-ui";

@@ -22,8 +22,8 @@ export function useProjects(): UseQueryResult<readonly Scope[], ApiError> {
 }
 
 /**
- * Returns the id of the project that sidebar, bar and keys lead to: the one in the address; outside
- * of any project, such as in the settings of an organization, the one that was open last.
+ * Returns the id of the project that sidebar, bar and keys lead to: the project in the address. An
+ * address without a project, such as the settings of an organization, has the last opened project.
  */
 export function useNavigationProjectId(): string | undefined {
   const projectId = useProjectId();

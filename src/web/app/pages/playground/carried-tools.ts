@@ -1,5 +1,6 @@
-// Tools and parameters of a recorded event as the API takes them: functions of OpenAI, Anthropic
-// and Gemini, and the names that each has for the same parameter. Pure functions.
+// Converts the tools and parameters of a recorded event to the form of the API. OpenAI, Anthropic
+// and Gemini each write functions in a form of their own and name some parameters differently. Pure
+// functions.
 
 import { type Column, isFields, parameterNames, toParameters } from "./draft.ts";
 import type { Fields } from "../session/event-messages.ts";
@@ -93,8 +94,9 @@ export type CarriedParameters = {
 };
 
 /**
- * Returns the parameters among settings. Every member of `hyperparameters` or `generationConfig` is
- * one; beside them stand other facts too, of which those in `otherSettings` are told.
+ * Returns the parameters among the settings of an event. Members of `hyperparameters` and
+ * `generationConfig` are all parameters. Of the other settings, those that `otherSettings` lists
+ * become notes, since they change the answer and the playground has no field for them.
  */
 export function carryParameters(settings: Fields): CarriedParameters {
   const { hyperparameters, generationConfig, generation_config: generation } = settings;
