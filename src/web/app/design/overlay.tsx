@@ -7,6 +7,7 @@ import { Dialog as Primitive } from "radix-ui";
 import { type ReactNode, type SyntheticEvent, useState } from "react";
 import type { ApiError } from "../api/errors.ts";
 import { Button, IconButton } from "./button.tsx";
+import { useEscape } from "./escape.ts";
 import { useFocusReturn } from "./focus-return.ts";
 import { ErrorState } from "./states.tsx";
 import { Field, Input } from "./input.tsx";
@@ -32,8 +33,12 @@ export function Dialog(props: DialogProps) {
   const { remember, onCloseAutoFocus } = useFocusReturn();
   if (isTyped && !isOpen) setTyped(false);
   const isSticky = props.isSticky === true || isTyped;
+  const close = () => {
+    if (!isSticky) onClose();
+  };
+  const onEscapeKeyDown = useEscape(isOpen, close);
   return (
-    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && !isSticky && onClose()}>
+    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && close()}>
       <Primitive.Portal>
         {/* Radix's overlay would lock scrolling by a style element: the policy forbids it. */}
         <div className="veil" />
@@ -45,6 +50,7 @@ export function Dialog(props: DialogProps) {
             focusField(event);
           }}
           onCloseAutoFocus={onCloseAutoFocus}
+          onEscapeKeyDown={onEscapeKeyDown}
           {...(description === undefined && { "aria-describedby": undefined })}
         >
           <header>
@@ -111,6 +117,7 @@ export type DrawerProps = {
 /** A panel at the edge of the window, for details beside a list. */
 export function Drawer({ isOpen, onClose, title, side = "right", actions, children }: DrawerProps) {
   const { remember, onCloseAutoFocus } = useFocusReturn();
+  const onEscapeKeyDown = useEscape(isOpen, onClose);
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
@@ -124,6 +131,7 @@ export function Drawer({ isOpen, onClose, title, side = "right", actions, childr
             focusDrawer(event);
           }}
           onCloseAutoFocus={onCloseAutoFocus}
+          onEscapeKeyDown={onEscapeKeyDown}
         >
           <header>
             <Primitive.Title>{title}</Primitive.Title>
