@@ -13,8 +13,13 @@ export type Filled = {
   readonly payloadSessionId: string;
   /** A customer with about twenty of a million events. */
   readonly customer: string;
+  /** Words of one event in a thousand. */
+  readonly phrase: string;
+  /** Start of the newest event, Unix milliseconds; each event begins 1 ms after the one before. */
+  readonly endMs: number;
 };
 
+const firstStartMs = 1_760_000_000_000;
 const payloads = 1_000;
 const payloadBytes = 1_700;
 export const longSessionEvents = 100_000;
@@ -47,6 +52,8 @@ export async function fill(sql: Sql, service: BenchService, events: number): Pro
     longSessionId: idOf(`session ${projectId} 0`),
     payloadSessionId: idOf(`session ${projectId} 1`),
     customer: "account-7777",
+    phrase: phraseOf(listPayloads()),
+    endMs: firstStartMs + events - 1,
   };
 }
 
@@ -56,6 +63,14 @@ function listPayloads() {
     ...payloadOf(random, index, payloadBytes),
     error: index % 50 === 0 ? "TimeoutError: the tool did not answer in 5000 ms" : null,
   }));
+}
+
+function phraseOf(payloads: ReturnType<typeof listPayloads>): string {
+  const text = payloads[777]?.outputs.content ?? "";
+  const phrase = text.slice(20, 60).trim();
+  const found = payloads.filter((payload) => JSON.stringify(payload).includes(phrase)).length;
+  if (found !== 1) throw new Error(`${found} payloads have the words "${phrase}"`);
+  return phrase;
 }
 
 /** Sends the same payloads over HTTP, into a separate session. */
@@ -111,7 +126,8 @@ async function insertEvents(sql: Sql, projectId: string, events: number): Promis
         else md5('event ' || ${projectId}::text || ' ' || (numbered.n - place % 10))::uuid::text
       end,
       payload ->> 'error',
-      1760000000000000 + numbered.n * 1000::bigint, 1760000000250000 + numbered.n * 1000::bigint,
+      (${firstStartMs}::bigint + numbered.n) * 1000,
+      (${firstStartMs}::bigint + 250 + numbered.n) * 1000,
       payload -> 'config', payload -> 'inputs', payload -> 'outputs',
       payload -> 'metadata'
         || jsonb_build_object('account', 'account-' || (numbered.n::bigint * 7919) % 50000),

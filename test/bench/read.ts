@@ -85,13 +85,37 @@ async function measure(service: BenchService, { request, check, title }: Read, r
 function readsOf(service: BenchService, filled: Filled): readonly Read[] {
   const { project_id } = service.credentials;
   const projectId = project_id as ProjectId;
-  const page = (title: string, request: Pick<PageRequest, "filters" | "limit">): Read => ({
+  const page = (
+    title: string,
+    {
+      events,
+      ...request
+    }: Pick<PageRequest, "filters" | "limit" | "estimates"> & {
+      /** Number of the newest events of the project that the dates let through; all if absent. */
+      readonly events?: number;
+    },
+  ): Read => ({
     title,
-    request: { path: "/v1/events/export", body: request },
+    request: {
+      path: "/v1/events/export",
+      body: {
+        filters: request.filters,
+        limit: request.limit,
+        ...(request.estimates === true && { total: "estimate" }),
+        ...(events !== undefined && {
+          dateRange: { $gte: new Date(filled.endMs - events + 1).toISOString() },
+        }),
+      },
+    },
     statements: (database) =>
       createExports({ database, fields: createFieldCatalogue({ database }) }).getPage(
         projectId,
-        { ...request, fromMs: [], toMs: [], projections: [] },
+        {
+          ...request,
+          fromMs: events === undefined ? [] : [filled.endMs - events + 1],
+          toMs: [],
+          projections: [],
+        },
         { limitMax: 7_500 },
       ),
     check: (answer) => {
@@ -116,6 +140,7 @@ function readsOf(service: BenchService, filled: Filled): readonly Read[] {
     },
     check: (answer) => answer.split('"start_time":').length - 1 > count,
   });
+  const contains = (field: string, value: string) => ({ field, operator: "contains", value });
   const is = (field: string, value: string | number) => ({ field, operator: "is", value });
   return [
     page("page of 100, a model's calls (1 event in 8)", {
@@ -123,6 +148,20 @@ function readsOf(service: BenchService, filled: Filled): readonly Read[] {
       limit: 100,
     }),
     page("page of 100, no filter", { filters: [], limit: 100 }),
+    page("the same with an estimated total", { filters: [], limit: 100, estimates: true }),
+    ...[20_000, 100_000, 1_000_000].map((events) =>
+      page(`a text contains a phrase, dates of ${events.toLocaleString("en")} events`, {
+        filters: [contains("any_text", filled.phrase)],
+        limit: 100,
+        events,
+      }),
+    ),
+    page("the same, total estimated", {
+      filters: [contains("any_text", filled.phrase)],
+      limit: 100,
+      events: 1_000_000,
+      estimates: true,
+    }),
     page("selective metadata filter (about 20 events)", {
       filters: [is("metadata.account", filled.customer)],
       limit: 100,
