@@ -406,6 +406,25 @@ describe("record", () => {
     await recorder.record(projectId, [event]);
     expect((await sessions.get(projectId, session_id)).totals.num_events).toBe(1);
   });
+
+  test("deleting a session of more events than one statement deletes leaves none", async () => {
+    const { database } = testDatabase;
+    const session_id = createUuid();
+    await recorder.record(projectId, [anEvent({ session_id })]);
+    // Half of them begin at the same time.
+    await database.sql()`
+      insert into events (
+        project_id, event_id, session_id, event_type, event_name, source, start_time_us)
+      select ${projectId}, ${session_id} || n, ${session_id}, 'tool', 'step', 'test',
+        1700000000000000 + greatest(0, n - 12000)
+      from generate_series(1, 24000) as n`;
+
+    await sessions.delete(projectId, session_id);
+
+    const left = await database.sql()`
+      select from events where project_id = ${projectId} and session_id = ${session_id} limit 1`;
+    expect(left.length).toBe(0);
+  });
 });
 
 const bucket = fc.dictionary(fc.constantFrom("a", "b", "c"), fc.integer({ max: 9 }), {

@@ -93,6 +93,9 @@ export function eventsOf(projectId: string, sessionId: string, limit: number): R
     limit ${limit}`;
 }
 
+/** Events of a session that one statement deletes: the service holds what it returns of each. */
+const deletedAtOnceMax = 10_000;
+
 /**
  * Deletes the events of a session, their feedback and the session's totals; returns the number of
  * deleted events.
@@ -118,15 +121,29 @@ export async function deleteSession(
       select event_id
       from events
       where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'))`;
-  const deleted = await sql<DeletedRow[]>`
-    delete from events
-    where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'
-    returning ${deletedColumns(sql)}`;
-  await endDeletion(sql, projectId, deleted);
+  let count = 0;
+  let fromUs = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const deleted = await sql<DeletedRow[]>`
+      delete from events
+      where project_id = ${projectId} and event_id = any(array(
+        select event_id
+        from events
+        where project_id = ${projectId} and session_id = ${id} and event_type <> 'pending'
+          and start_time_us >= ${fromUs}
+        order by start_time_us
+        limit ${deletedAtOnceMax}))
+      returning ${deletedColumns(sql)}`;
+    if (deleted.length === 0) break;
+    await endDeletion(sql, projectId, deleted);
+    count += deleted.length;
+    // Skips the deleted rows, which Postgres would look at once more.
+    fromUs = deleted.reduce((most, row) => Math.max(most, row.start_time_us), fromUs);
+  }
   await sql`
     delete from session_totals
     where project_id = ${projectId} and session_id = ${id}`;
-  return deleted.length;
+  return count;
 }
 
 /** Selects sessions. Microseconds: `fromUs` inclusive, `toUs` exclusive. */
