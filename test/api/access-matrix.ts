@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { access, KeyKind } from "../../gen/waggle/v1/options_pb.js";
 import type { ScopeLevel } from "../../src/access/scope.ts";
 import { rpcs } from "../support/contract.ts";
+import { printFinding } from "../support/findings.ts";
 import type { TestService } from "../support/service.ts";
 import { type Tenant, withKey } from "../support/tenants.ts";
 import { type Caller, callers, withoutPermission } from "./access-callers.ts";
 import { routeLevelOf } from "./access-calls.ts";
 import { contractParts, contractRows, exporterRows, type Part, type Row } from "./access-rows.ts";
-import { type Answer, call, notFound, startAccessService } from "./access-service.ts";
+import { type Answer, call, callCount, notFound, startAccessService } from "./access-service.ts";
 import { levels, openTenants, type Tenants } from "./access-tenants.ts";
 
 let service: TestService;
@@ -20,11 +21,17 @@ let tenants: Tenants;
 
 /** Declares the tests of one part of the matrix. */
 export function describeAccess(part: Part): void {
+  let callsBefore = 0;
   beforeAll(async () => {
+    callsBefore = callCount();
     service = await startAccessService();
     tenants = openTenants(service);
   });
-  afterAll(() => service.stop());
+  afterAll(async () => {
+    const routes = new Set(contractParts[part].map(({ route }) => route)).size;
+    printFinding({ part, routes, callers: callers.length, calls: callCount() - callsBefore });
+    await service.stop();
+  });
 
   const rows: readonly Row[] = contractParts[part];
   const exporter = part === "tracing" ? exporterRows : [];

@@ -32,6 +32,13 @@ export async function startAccessService(): Promise<TestService> {
   };
 }
 
+let calls = 0;
+
+/** Returns the number of calls so far. */
+export function callCount(): number {
+  return calls;
+}
+
 /** Makes the call of a row and returns its answer. */
 export async function call(
   service: TestService,
@@ -40,6 +47,7 @@ export async function call(
   credential: Credential,
 ): Promise<Answer> {
   const { path, body } = fillIn(row, ids);
+  calls += 1;
   const response = await fetch(service.url + path, {
     method: row.route.split(" ")[0] ?? "",
     headers: {

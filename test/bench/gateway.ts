@@ -7,7 +7,7 @@ import { run, standInFlags, startStandIn } from "./gateway-processes.ts";
 import { cpuSecondsOf, cpuSecondsOfTree, memoryMb, peakMemoryMb } from "./processes.ts";
 import { type BenchService, startService } from "./service.ts";
 import { type Portkey, portkeyHeaders, portkeyVersion, startPortkey } from "./portkey.ts";
-import { describeMachine, formatTable, median } from "./table.ts";
+import { describeMachine, formatTable, median, printAim } from "./table.ts";
 
 export const gatewayParts = ["rate", "turns", "slow", "memory"] as const;
 export type GatewayPart = (typeof gatewayParts)[number];
@@ -98,6 +98,7 @@ async function benchRate(bench: Bench): Promise<void> {
 /** Measures added latency and throughput with always busy connections. */
 async function benchTurns(bench: Bench): Promise<void> {
   const rows = [];
+  const aims: (readonly [figure: string, isMet: boolean])[] = [];
   for (const isStream of [false, true]) {
     for (const [concurrency, requests] of [
       [1, 1_000],
@@ -108,9 +109,15 @@ async function benchTurns(bench: Bench): Promise<void> {
       const rounds = await runRounds(bench, load);
       const speed = (of: (round: Round) => GatewayResult): number =>
         median(rounds.map((round) => requests / of(round).seconds));
+      const figures = latencies(rounds);
+      const title = `${nameOf(isStream)}, ${concurrency} at a time`;
+      if (concurrency === 1) {
+        const [, , portkeyP50 = 0, , , ownP50 = Infinity] = figures;
+        aims.push([`${title}: p50 adds at most as much as Portkey`, ownP50 <= portkeyP50]);
+      }
       rows.push([
-        `${nameOf(isStream)}, ${concurrency} at a time`,
-        ...latencies(rounds),
+        title,
+        ...figures,
         speed(({ direct }) => direct),
         speed(({ portkey }) => portkey),
         speed(({ through }) => through),
@@ -120,7 +127,8 @@ async function benchTurns(bench: Bench): Promise<void> {
   }
   console.log("\nEach connection sends its next request when the last is answered:");
   const head = ["", ...latencyHead, "requests/s direct", "Portkey", "requests/s", ...processorHead];
-  console.log(formatTable(head, rows));
+  console.log(`${formatTable(head, rows)}\n`);
+  for (const aim of aims) printAim(...aim);
 }
 
 /** Measures the added latency with a provider as slow as real ones. */

@@ -8,7 +8,7 @@ import { type LoadName, loads } from "./loads.ts";
 import { cpuSecondsOf, cpuSecondsOfTree, memoryOfTreeMb, peakMemoryMb } from "./processes.ts";
 import { runLoad } from "./run-load.ts";
 import { type BenchService, startService } from "./service.ts";
-import { describeMachine, formatTable, median } from "./table.ts";
+import { describeMachine, formatTable, median, printAim } from "./table.ts";
 import { firstStartMs } from "./template.ts";
 
 export type IngestOptions = {
@@ -19,12 +19,21 @@ export type IngestOptions = {
   readonly nodeFlags: readonly string[];
 };
 
-type Plan = { readonly load: LoadName; readonly title: string; readonly share: number };
+type Plan = {
+  readonly load: LoadName;
+  readonly title: string;
+  readonly share: number;
+  /** Greatest microseconds of the service's processor time per event that are aimed at. */
+  readonly aimUs?: number;
+};
+
+/** Least share of COPY's speed that loads with an aim are to reach. */
+const aimRatio = 0.4;
 
 const plans: readonly Plan[] = [
-  { load: "batch-2k", title: "POST /events/batch, 100 × 2 KB", share: 1 },
+  { load: "batch-2k", title: "POST /events/batch, 100 × 2 KB", share: 1, aimUs: 35 },
   { load: "batch-20k", title: "POST /events/batch, 100 × 20 KB", share: 0.1 },
-  { load: "otlp-2k", title: "POST /v1/traces, 100 spans × 2 KB", share: 1 },
+  { load: "otlp-2k", title: "POST /v1/traces, 100 spans × 2 KB", share: 1, aimUs: 55 },
   { load: "single-2k", title: "POST /events, 1 × 2 KB", share: 0.15 },
 ];
 
@@ -47,7 +56,8 @@ export async function benchIngest(options: IngestOptions): Promise<void> {
     const rows: (string | number)[][] = [];
     const cpuRows: (string | number)[][] = [];
     let firstEvent = 0;
-    for (const { load, title, share } of plans) {
+    const aims: (readonly [figure: string, isMet: boolean])[] = [];
+    for (const { load, title, share, aimUs } of plans) {
       if (options.only !== undefined && options.only !== load) continue;
       const requests = Math.ceil((options.events * share) / loads[load].events);
       const rounds: Round[] = [];
@@ -58,12 +68,20 @@ export async function benchIngest(options: IngestOptions): Promise<void> {
         if (number > 0) rounds.push(round);
         console.log(describeRound(title, number, round));
       }
-      rows.push([title, ...summarise(rounds)]);
-      cpuRows.push([title, ...summariseCpu(rounds)]);
+      const speed = summarise(rounds);
+      const cpu = summariseCpu(rounds);
+      rows.push([title, ...speed]);
+      cpuRows.push([title, ...cpu]);
+      if (aimUs === undefined) continue;
+      const [, , ratio = 0] = speed;
+      const [, serviceUs = Infinity] = cpu;
+      aims.push([`${title}: ${aimRatio} of COPY's speed`, ratio >= aimRatio]);
+      aims.push([`${title}: ${aimUs} µs of the service's processor time`, serviceUs <= aimUs]);
     }
     const peak = await peakMemoryMb(service.pid);
     const postgresMemory = await memoryOfTreeMb(service.postgresPid);
     console.log(`\n${formatTable(speedHead, rows)}\n\n${formatTable(cpuHead, cpuRows)}\n`);
+    for (const aim of aims) printAim(...aim);
     console.log(`peak resident memory of the service: ${peak} MB; Postgres: ${postgresMemory} MB`);
     if (options.only === undefined) {
       console.log(await sendLargestBodies(service, connections, firstEvent));

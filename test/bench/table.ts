@@ -42,6 +42,14 @@ export function percentile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? NaN;
 }
 
+/** Prints whether a figure keeps its aim; the report of `npm run proof` lists those that do not. */
+export function printAim(figure: string, isMet: boolean): void {
+  console.log(`${isMet ? "aim met: " : missedMark}${figure}`);
+}
+
+/** Beginning of the line about a figure that misses its aim. */
+export const missedMark = "aim missed: ";
+
 /** Returns one line with the machine, commit and load of the measurement. */
 export function describeMachine(): string {
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"]).toString().trim();

@@ -1,11 +1,12 @@
-// kill -9 of the service, of Postgres and of both, in the middle of batches, single events and
-// updates: acknowledged data is there once, no batch is there by half, and totals are exact.
+// kill -9 of the service, of Postgres and of both, in the middle of batches, spans, single events
+// and updates: acknowledged data is there once, no batch is there by half, and totals are exact.
 // Source: docs/decisions.md, 7.
 
 import { createUuid } from "../../src/base/ids.ts";
 import { describe, expect, test, vi } from "vitest";
 import { findRunningPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
+import { createRandom } from "../bench/events.ts";
 import { printFinding } from "../support/findings.ts";
 import { listWrongTotals } from "../support/load.ts";
 import { patience } from "../support/patience.ts";
@@ -19,8 +20,11 @@ import {
 
 /** KILL_ROUNDS raises it for longer runs; three kill each target once. */
 const rounds = Number(process.env["KILL_ROUNDS"] ?? 3);
+/** PROOF_SEED repeats the numbers of writes before the kills; their moments still differ. */
+const seed = Number(process.env["PROOF_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const writersPerRound = 8;
 const eventsPerBatch = 50;
+const spansPerExport = 20;
 
 type Target = "the service" | "Postgres" | "both";
 const targets: readonly Target[] = ["the service", "Postgres", "both"];
@@ -30,6 +34,7 @@ type Batch = {
   readonly id: string;
   readonly eventIds: readonly string[];
   isAcknowledged: boolean;
+  readonly isOfSpans?: true;
   /** Acknowledged tokens of an update of the only event. */
   tokens?: number;
 };
@@ -45,7 +50,30 @@ function send({ url, key }: Client, method: string, path: string, body: unknown)
   });
 }
 
-/** Writes a batch, a single event, and an update of it in turn; single events share a session. */
+/** Returns an export of spans by their event ids, in a session of its own. */
+function toExport(batch: string, round: number, eventIds: readonly string[]) {
+  const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  const digits = batch.replaceAll("-", "");
+  const spans = eventIds.map((eventId, index) => ({
+    traceId: digits,
+    spanId: `${digits.slice(0, 14)}${(index + 16).toString(16)}`,
+    name: "step",
+    startTimeUnixNano: `${Date.now()}000000`,
+    endTimeUnixNano: `${Date.now() + 1}000000`,
+    attributes: [
+      text("honeyhive.event_id", eventId),
+      text("batch", batch),
+      text("round", `r${round}`),
+      { key: "gen_ai.usage.total_tokens", value: { intValue: "1" } },
+    ],
+  }));
+  return { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+}
+
+/**
+ * Writes a batch, an export of spans, a single event, and an update of it in turn; single events
+ * share a session.
+ */
 async function writeUntil(stop: AbortSignal, client: Client, round: number, batches: Batch[]) {
   const singles = createUuid();
   const toEvent = (event_id: string, batch: string, session_id: string) => ({
@@ -65,6 +93,16 @@ async function writeUntil(stop: AbortSignal, client: Client, round: number, batc
     batches.push(batch);
     const events = eventIds.map((eventId) => toEvent(eventId, id, id));
     batch.isAcknowledged = await isStored("POST", "/events/batch", { events });
+
+    const spans: Batch = {
+      id: createUuid(),
+      eventIds: Array.from({ length: spansPerExport }, () => createUuid()),
+      isAcknowledged: false,
+      isOfSpans: true,
+    };
+    batches.push(spans);
+    const request = toExport(spans.id, round, spans.eventIds);
+    spans.isAcknowledged = await isStored("POST", "/v1/traces", request);
 
     const event = toEvent(createUuid(), createUuid(), singles);
     const single: Batch = {
@@ -131,7 +169,8 @@ describe("kill -9 during writes", () => {
       const folder = await givenADataFolder();
       // Without a supervisor, whose pauses would grow with each round.
       let service = await startOnce(folder);
-      const counts = { acknowledged: 0, batches: 0, events: 0, updates: 0 };
+      const counts = { acknowledged: 0, batches: 0, exports: 0, events: 0, updates: 0 };
+      const random = createRandom(seed);
 
       for (let round = 0; round < rounds; round += 1) {
         const credentials = await readCredentials(folder);
@@ -144,7 +183,7 @@ describe("kill -9 during writes", () => {
         );
         // The kill comes in the middle of writes, at another point of them each round, and after an
         // update.
-        const enough = 2 + Math.floor(Math.random() * 30);
+        const enough = 2 + random(30);
         const isTime = (): boolean =>
           batches.filter((batch) => batch.isAcknowledged).length >= enough &&
           batches.some((batch) => batch.tokens !== undefined);
@@ -168,17 +207,18 @@ describe("kill -9 during writes", () => {
           if (tokens !== undefined) expect(events[0]?.metadata["total_tokens"]).toBe(tokens);
         }
         expect(await readWrongTotals(folder)).toEqual([]);
-        for (const { eventIds, tokens } of batches.filter((batch) => batch.isAcknowledged)) {
+        const acknowledged = batches.filter((batch) => batch.isAcknowledged);
+        for (const { eventIds, tokens, isOfSpans } of acknowledged) {
           counts.acknowledged += 1;
           counts.events += eventIds.length;
-          if (eventIds.length > 1) counts.batches += 1;
+          if (isOfSpans) counts.exports += 1;
+          else if (eventIds.length > 1) counts.batches += 1;
           if (tokens !== undefined) counts.updates += 1;
         }
       }
 
       expect(counts.acknowledged).toBeGreaterThanOrEqual(rounds * 2);
-      // A longer run is a proof, whose size counts.
-      if (process.env["KILL_ROUNDS"]) printFinding({ rounds, ...counts });
+      printFinding({ seed, rounds, ...counts });
     },
   );
 });

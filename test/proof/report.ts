@@ -14,6 +14,8 @@ export type Result = {
   readonly minutes: number;
   readonly tests?: { readonly passed: number; readonly failed: number; readonly skipped: number };
   readonly findings: readonly Finding[];
+  /** Figures of a bench that miss their aim. */
+  readonly missed: readonly string[];
   /** Text of a bench: its tables with their titles. */
   readonly tables: string;
 };
@@ -29,6 +31,9 @@ export function formatReport(version: string, checks: readonly Check[], results:
   const missing = checks.filter(({ name }) => !results[name]?.hasPassed);
   const notProven = [
     ...missing.map(({ name, claim }) => `${claim} (${name}: ${describe(results[name])}).`),
+    ...checks.flatMap(({ name }) =>
+      (results[name]?.missed ?? []).map((figure) => `Aim missed by ${name}: ${figure}.`),
+    ),
     ...unproven,
   ];
   const parts = [
@@ -49,7 +54,9 @@ export function formatReport(version: string, checks: readonly Check[], results:
 
 function describe(result: Result | undefined): string {
   if (!result) return "not run";
-  return result.hasPassed ? "passed" : "**failed**";
+  if (!result.hasPassed) return "**failed**";
+  const { length } = result.missed;
+  return length === 0 ? "passed" : `ran, ${length} ${length === 1 ? "aim" : "aims"} missed`;
 }
 
 function formatSection({ name, claim }: Check, result: Result): string {

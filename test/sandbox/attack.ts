@@ -8,6 +8,7 @@ import type {
   PythonSession,
   SandboxLimits,
 } from "../../src/evaluation/runner/python/sandbox.ts";
+import { printFinding } from "../support/findings.ts";
 import { anOwner, startMs, startSandbox } from "./start-sandbox.ts";
 
 /** Deno's words for a permission that is not there. */
@@ -47,11 +48,12 @@ export type Arena = {
   sandbox(): PythonSandbox;
 };
 
-/** Starts a sandbox for the file, and ends it. */
-export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
+/** Starts a sandbox for the file, and ends it; `of` says what its attacks are about. */
+export function useArena(of: string, limits: Partial<SandboxLimits> = {}): Arena {
   let sandbox: PythonSandbox;
   let neighbour: PythonSession;
   let attacker: PythonSession | undefined;
+  let tried = 0;
 
   beforeAll(async () => {
     sandbox = await startSandbox(limits);
@@ -62,6 +64,7 @@ export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
   }, startMs);
 
   afterAll(async () => {
+    printFinding({ attacks: of, tried });
     await sandbox.close();
   });
 
@@ -71,6 +74,7 @@ export function useArena(limits: Partial<SandboxLimits> = {}): Arena {
   }
 
   async function besideNeighbour(running: Promise<PythonOutcome>): Promise<PythonOutcome> {
+    tried += 1;
     const [outcome] = await Promise.all([running, expectAnswer()]);
     await expectAnswer();
     return outcome;

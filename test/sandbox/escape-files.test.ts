@@ -21,7 +21,7 @@ afterAll(() => {
 });
 
 // A worker takes more memory than an evaluator has by default.
-const arena = useArena({ memoryBytes: 2_000_000_000, wallMs: 25_000 });
+const arena = useArena("files", { memoryBytes: 2_000_000_000, wallMs: 25_000 });
 
 type Row = Attempt & { readonly name: string; readonly says?: RegExp };
 

@@ -7,8 +7,8 @@ import { messageOf, useArena } from "./attack.ts";
 import { anOwner, startMs } from "./start-sandbox.ts";
 
 // Long enough for a bomb to go off on a machine that has much else to do.
-const patient = useArena({ wallMs: 25_000, outputBytes: 200_000 });
-const quick = useArena({ wallMs: 4_000 });
+const patient = useArena("limits, with time", { wallMs: 25_000, outputBytes: 200_000 });
+const quick = useArena("limits", { wallMs: 4_000 });
 
 type Row = { readonly name: string; readonly code: string };
 

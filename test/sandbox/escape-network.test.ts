@@ -24,7 +24,7 @@ afterAll(() => {
 });
 
 // A worker takes more memory than an evaluator has by default.
-const arena = useArena({ memoryBytes: 2_000_000_000, wallMs: 25_000 });
+const arena = useArena("network", { memoryBytes: 2_000_000_000, wallMs: 25_000 });
 
 /** PORT stands for the server's. */
 type Row = Attempt & { readonly name: string; readonly says?: RegExp };

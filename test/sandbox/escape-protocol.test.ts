@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { messageOf, useArena } from "./attack.ts";
 import { anOwner } from "./start-sandbox.ts";
 
-const arena = useArena({ wallMs: 5_000 });
+const arena = useArena("other evaluations", { wallMs: 5_000 });
 
 function javascript(code: string): string {
   return `from pyodide.code import run_js\nresult = run_js(${JSON.stringify(code)})`;

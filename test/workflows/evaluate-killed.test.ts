@@ -8,6 +8,7 @@ import { createUuid } from "../../src/base/ids.ts";
 import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { urlOf } from "../support/database.ts";
+import { printFinding } from "../support/findings.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { run, type Process } from "../support/process.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -98,6 +99,7 @@ test("every event has each score once though sandboxes, worker and Temporal die"
     { metric_name: "twice", aggregate: eventsTotal - 1 },
   ]);
 
+  printFinding({ what: "events scored by 3 evaluators", number: eventsTotal, results: all });
   worker.kill("SIGTERM");
   expect((await worker.ended()).code).toBe(0);
 }, 2_400_000);

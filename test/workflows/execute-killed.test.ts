@@ -8,6 +8,7 @@ import { sayMissing } from "../clients/environment.ts";
 import { providersOf } from "../support/chats.ts";
 import { urlOf } from "../support/database.ts";
 import { givenAnExecutableRun } from "../support/executions.ts";
+import { printFinding } from "../support/findings.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { type Process, run as runCommand } from "../support/process.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -96,6 +97,7 @@ test("every datapoint is paid for once though the worker dies", async () => {
     where project_id = ${projectId}`;
   const all = datapointsTotal;
   expect(counts).toEqual({ models: all, datapoints: all, scored: all });
+  printFinding({ what: "datapoints of a run executed", number: all, results: keys.length });
   worker.kill("SIGTERM");
   expect((await worker.ended()).code).toBe(0);
 }, 2_400_000);
