@@ -50,7 +50,10 @@ export function isWithin(
   if (typeof value === "number") return isNumber(value);
   if (typeof value !== "object" || value === null) return true;
   if (depthMax === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isWithin(item, depthMax - 1, isNumber));
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isWithin(item, depthMax - 1, isNumber)) return false;
+    return true;
+  }
   for (const key in value) {
     const inner = (value as Record<string, unknown>)[key];
     if (!isWithin(inner, depthMax - 1, isNumber)) return false;

@@ -40,12 +40,11 @@ export function readMessages(payload: JsonValue | undefined, role: string): Mess
 }
 
 /**
- * Returns whether the payload contains only messages, so that it need not be kept in addition to
- * them.
+ * Returns whether a payload, parsed if it was JSON text, contains only messages, so that it need
+ * not be kept in addition to them.
  */
 export function isOnlyMessages(payload: JsonValue): boolean {
-  const value = parseJsonText(payload);
-  return !isJsonObject(value) || !("messages" in value) || Object.keys(value).length === 1;
+  return !isJsonObject(payload) || !("messages" in payload) || Object.keys(payload).length === 1;
 }
 
 /**
@@ -53,9 +52,9 @@ export function isOnlyMessages(payload: JsonValue): boolean {
  * history is already set.
  */
 export function moveHistory(draft: Draft, attribute: string, role: string): boolean {
-  const value = draft.left.get(attribute);
-  if (value === undefined || !placeHistory(draft, readMessages(value, role))) return false;
-  if (isOnlyMessages(value)) draft.left.delete(attribute);
+  const payload = parseJsonText(draft.left.get(attribute) ?? null);
+  if (!placeHistory(draft, readMessages(payload, role))) return false;
+  if (isOnlyMessages(payload)) draft.left.delete(attribute);
   return true;
 }
 
@@ -64,9 +63,9 @@ export function moveHistory(draft: Draft, attribute: string, role: string): bool
  * is already set.
  */
 export function moveReply(draft: Draft, attribute: string, role: string): boolean {
-  const value = draft.left.get(attribute);
-  if (value === undefined || !placeReply(draft, readMessages(value, role))) return false;
-  if (isOnlyMessages(value)) draft.left.delete(attribute);
+  const payload = parseJsonText(draft.left.get(attribute) ?? null);
+  if (!placeReply(draft, readMessages(payload, role))) return false;
+  if (isOnlyMessages(payload)) draft.left.delete(attribute);
   return true;
 }
 
@@ -81,8 +80,7 @@ export function readMessage(source: JsonObject, defaultRole: string): Message[] 
   setOwn(message, "role", typeof role === "string" ? role : defaultRole);
   const parts = readParts(source);
   if (parts.content !== undefined) message["content"] = parts.content;
-  const calls = [...itemsOf(source["tool_calls"]).map(readToolCall), ...parts.toolCalls];
-  if (calls.length > 0) message["tool_calls"] = calls;
+  if (parts.toolCalls.length > 0) message["tool_calls"] = parts.toolCalls;
   if (parts.reasoning !== undefined) message["reasoning"] = parts.reasoning;
   copyRest(message, source);
   if (parts.toolResults.length === 0) return [message];
@@ -109,13 +107,15 @@ function copyRest(message: MutableObject, source: JsonObject): void {
 type Parts = {
   content: JsonValue | undefined;
   reasoning: string | undefined;
+  /** Calls listed beside the parts come first. */
   readonly toolCalls: JsonValue[];
   readonly toolResults: Message[];
 };
 
 // The content is text if it consists only of text; otherwise it is the unchanged parts.
 function readParts(source: JsonObject): Parts {
-  const parts: Parts = { content: undefined, reasoning: undefined, toolCalls: [], toolResults: [] };
+  const toolCalls = itemsOf(source["tool_calls"]).map(readToolCall);
+  const parts: Parts = { content: undefined, reasoning: undefined, toolCalls, toolResults: [] };
   const content = source["content"] ?? undefined;
   const listed = source["parts"];
   if (!isJsonArray(listed) && !isJsonArray(content)) {
@@ -157,10 +157,12 @@ const textKeys = ["text", "content", "thinking"];
 function textOfPart(part: JsonValue, types = textTypes): string | undefined {
   if (typeof part === "string") return part;
   if (!isJsonObject(part) || !types.has(part["type"] ?? "text")) return undefined;
-  const keys = Object.keys(part).filter((key) => key !== "type");
-  const [key] = keys;
-  if (keys.length !== 1 || key === undefined || !textKeys.includes(key)) return undefined;
-  const text = part[key];
+  let text: JsonValue | undefined;
+  for (const key in part) {
+    if (key === "type") continue;
+    if (text !== undefined || !textKeys.includes(key)) return undefined;
+    text = part[key];
+  }
   return typeof text === "string" ? text : undefined;
 }
 

@@ -1,7 +1,7 @@
 // OpenTelemetry's current semantic conventions for generative AI: messages in attributes.
 // Source: OpenTelemetry semantic conventions, gen-ai registry and gen-ai-spans (1.37 and later).
 
-import { isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
 import { move, movePayload, type Draft } from "../draft.ts";
 import { isOnlyMessages, moveReply, placeHistory } from "../messages.ts";
 import { readMessages, type Message } from "../messages.ts";
@@ -72,33 +72,26 @@ export const genAi: Convention = {
 };
 
 function readHistory(draft: Draft): void {
-  const input = draft.left.get("gen_ai.input.messages");
-  const system = draft.left.get("gen_ai.system_instructions");
-  if (input === undefined && system === undefined) return;
+  const input = parseJsonText(draft.left.get("gen_ai.input.messages") ?? null);
+  const system = parseJsonText(draft.left.get("gen_ai.system_instructions") ?? null);
   const instructions = readInstructions(system);
   const messages = readMessages(input, "user");
   if (messages === undefined && instructions.length === 0) return;
   if (!placeHistory(draft, [...instructions, ...(messages ?? [])])) return;
-  if (input !== undefined && messages !== undefined && isOnlyMessages(input)) {
+  if (messages !== undefined && isOnlyMessages(input)) {
     draft.left.delete("gen_ai.input.messages");
   }
-  if (system !== undefined && instructions.length > 0 && isOnlyMessages(system)) {
+  if (instructions.length > 0 && isOnlyMessages(system)) {
     draft.left.delete("gen_ai.system_instructions");
   }
 }
 
 // Instructions are the parts of one system message, without the message around them.
-function readInstructions(system: JsonValue | undefined): Message[] {
-  if (system === undefined || system === null) return [];
-  const value = parseJsonText(system);
-  const parts = Array.isArray(value) ? value : undefined;
-  if (parts === undefined) return readMessages(value, "system") ?? [];
-  const areMessages = parts.every((part: JsonValue) => isJsonObject(part) && "role" in part);
-  return (
-    (areMessages ? undefined : readMessages([{ role: "system", parts }], "system")) ??
-    readMessages(value, "system") ??
-    []
-  );
+function readInstructions(system: JsonValue): Message[] {
+  if (!isJsonArray(system)) return readMessages(system, "system") ?? [];
+  const areMessages = system.every((part) => isJsonObject(part) && "role" in part);
+  const messages = areMessages ? system : [{ role: "system", parts: system }];
+  return readMessages(messages, "system") ?? readMessages(system, "system") ?? [];
 }
 
 // Some senders write each definition as separate JSON text.
