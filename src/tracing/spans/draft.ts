@@ -4,15 +4,15 @@
 import { isJsonObject, type JsonValue, setOwn, type MutableObject } from "../../base/json.ts";
 import type { Bucket, EventType } from "../events/event.ts";
 import { isIndex, isSameJson, itemsOf, parseJsonText, unflatten } from "./values.ts";
-import type { Span, SpanEvent } from "./span.ts";
+import type { Attributes, Span, SpanEvent } from "./span.ts";
 
 export type Draft = {
   readonly span: Span;
   readonly eventType: EventType;
-  /** Unread attributes. */
+  /** The span's attributes, and those that conventions add from other places. */
+  attributes: Attributes;
+  /** Unread attributes; none before the tables of fields are applied. */
   readonly left: Map<string, JsonValue>;
-  /** First segments of the attributes' keys, which save searching all attributes for a prefix. */
-  readonly families: ReadonlySet<string>;
   /** Unread span events. */
   events: readonly SpanEvent[];
   readonly buckets: { readonly [B in Bucket]: MutableObject };
@@ -23,8 +23,8 @@ export function createDraft(span: Span, eventType: EventType): Draft {
   return {
     span,
     eventType,
-    left: new Map(span.attributes),
-    families: familiesOf(span),
+    attributes: span.attributes,
+    left: new Map(),
     events: span.events,
     buckets: {
       config: {},
@@ -38,21 +38,6 @@ export function createDraft(span: Span, eventType: EventType): Draft {
   };
 }
 
-// Includes the keys of span events, because the operation details of GenAI join the attributes
-// later.
-function familiesOf(span: Span): Set<string> {
-  const families = new Set<string>();
-  for (const key of span.attributes.keys()) families.add(familyOf(key));
-  for (const event of span.events)
-    for (const key of event.attributes.keys()) families.add(familyOf(key));
-  return families;
-}
-
-function familyOf(key: string): string {
-  const dot = key.indexOf(".");
-  return dot === -1 ? key : key.slice(0, dot);
-}
-
 /** Takes one attribute: returns its value and marks it as read. Null counts as absent. */
 export function take(draft: Draft, key: string): JsonValue | undefined {
   const value = draft.left.get(key);
@@ -64,7 +49,6 @@ export function take(draft: Draft, key: string): JsonValue | undefined {
 /** Takes every attribute under `prefix`, which ends in a dot, keyed by the rest of its key. */
 export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue> {
   const taken = new Map<string, JsonValue>();
-  if (!draft.families.has(familyOf(prefix))) return taken;
   for (const [key, value] of draft.left) {
     if (key.length > prefix.length && key.startsWith(prefix)) {
       taken.set(key.slice(prefix.length), value);
@@ -79,6 +63,7 @@ export function takePrefix(draft: Draft, prefix: string): Map<string, JsonValue>
  * without gaps. Attributes under it without a number stay unread.
  */
 export function takeItems(draft: Draft, prefix: string): readonly JsonValue[] {
+  if (!hasPrefix(draft, prefix)) return [];
   const tree = unflatten(takePrefix(draft, prefix));
   for (const key of Object.keys(tree)) {
     if (!isIndex(key)) draft.left.set(prefix + key, tree[key] ?? null);
@@ -86,9 +71,8 @@ export function takeItems(draft: Draft, prefix: string): readonly JsonValue[] {
   return itemsOf(tree);
 }
 
-/** Returns whether some unread attribute starts with `prefix`, which contains a dot. */
+/** Returns whether some unread attribute starts with `prefix`. */
 export function hasPrefix(draft: Draft, prefix: string): boolean {
-  if (!draft.families.has(familyOf(prefix))) return false;
   for (const key of draft.left.keys()) {
     if (key.startsWith(prefix)) return true;
   }

@@ -13,7 +13,11 @@ import type { Draft } from "./draft.ts";
 export type FieldTable = Readonly<Record<string, string | readonly string[]>>;
 
 type Target = { readonly bucket: Bucket; readonly group: string | undefined; readonly key: string };
-type Line = { readonly rank: number; readonly targets: readonly Target[] };
+type Line = {
+  readonly attribute: string;
+  readonly rank: number;
+  readonly targets: readonly Target[];
+};
 
 export type CompiledFields = ReadonlyMap<string, Line>;
 
@@ -24,7 +28,7 @@ export function compileFields(tables: readonly FieldTable[]): CompiledFields {
     for (const [attribute, fields] of Object.entries(table)) {
       if (lines.has(attribute)) continue;
       const targets = (typeof fields === "string" ? [fields] : fields).map(parseTarget);
-      lines.set(attribute, { rank: lines.size, targets });
+      lines.set(attribute, { attribute, rank: lines.size, targets });
     }
   }
   return lines;
@@ -40,19 +44,32 @@ function parseTarget(field: string): Target {
   return { bucket, group: segments.length === 3 ? segments[1] : undefined, key };
 }
 
-/** Places every unread attribute that is in `fields`. Null counts as absent. */
+/** Places every attribute that is in `fields`; the others stay unread. Null counts as absent. */
 export function placeFields(draft: Draft, fields: CompiledFields): void {
-  const known: { readonly key: string; readonly line: Line; readonly value: JsonValue }[] = [];
-  for (const [key, value] of draft.left) {
-    const line = value === null ? undefined : fields.get(key);
-    if (line !== undefined) known.push({ key, line, value });
+  const known: Line[] = [];
+  for (const key of draft.attributes.keys()) {
+    const line = fields.get(key);
+    const value = draft.attributes.get(key) ?? null;
+    if (line !== undefined && value !== null) insertByRank(known, line);
+    else draft.left.set(key, value);
   }
-  known.sort((a, b) => a.line.rank - b.line.rank);
-  for (const { key, line, value } of known) {
+  for (const { attribute, targets } of known) {
+    const value = draft.attributes.get(attribute) ?? null;
     let isKept = false;
-    for (const target of line.targets) isKept = placeTarget(draft, target, value) || isKept;
-    if (isKept) draft.left.delete(key);
+    for (const target of targets) isKept = placeTarget(draft, target, value) || isKept;
+    if (!isKept) draft.left.set(attribute, value);
   }
+}
+
+// A span has few lines, for which this is cheaper than a sort.
+function insertByRank(lines: Line[], line: Line): void {
+  let at = lines.length;
+  for (; at > 0; at -= 1) {
+    const before = lines[at - 1];
+    if (before === undefined || before.rank < line.rank) break;
+    lines[at] = before;
+  }
+  lines[at] = line;
 }
 
 function placeTarget(draft: Draft, { bucket, group, key }: Target, value: JsonValue): boolean {

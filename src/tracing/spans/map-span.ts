@@ -2,9 +2,9 @@
 // metadata. A pure function of the span and its ids.
 // Source: docs/spec.md, "Event record"; docs/otlp.md.
 
-import type { JsonObject, JsonValue, MutableObject } from "../../base/json.ts";
-import type { Bucket, EventFields, EventWrite } from "../events/event.ts";
-import { buckets } from "../events/event.ts";
+import { isJsonArray, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { MutableObject } from "../../base/json.ts";
+import { buckets, type EventWrite } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
@@ -12,7 +12,7 @@ import { honeyhive } from "./conventions/honeyhive.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { traceloop } from "./conventions/traceloop.ts";
 import { vercel } from "./conventions/vercel.ts";
-import { createDraft, keep, place, take, type Draft } from "./draft.ts";
+import { createDraft, keep, place, type Draft } from "./draft.ts";
 import { inferEventType } from "./event-type.ts";
 import { compileFields, placeFields } from "./fields.ts";
 import { firstText, identityKeys, type Identity } from "./identity.ts";
@@ -30,8 +30,10 @@ const conventions: readonly Convention[] = [
   vercel,
 ];
 
-const fields = compileFields(conventions.map((convention) => convention.fields));
-const usage = compileFields(conventions.map((convention) => convention.usage));
+const fieldTables = conventions.map((convention) => convention.fields);
+const usageTables = conventions.map((convention) => convention.usage);
+const fields = compileFields(fieldTables);
+const fieldsAndUsage = compileFields([...fieldTables, ...usageTables]);
 
 const nameKeys = ["honeyhive_event_name", "honeyhive.event_name"];
 const sourceKeys = ["honeyhive.source", "traceloop.association.properties.source"];
@@ -47,32 +49,34 @@ export function mapSpan(span: Span, ids: Identity, source: string | undefined): 
   const isSession = ids.eventId === ids.sessionId;
   const eventType = isSession ? "session" : inferEventType(span);
   const draft = createDraft(span, eventType);
-  dropIdentity(draft, ids);
   for (const convention of conventions) convention.prepare?.(draft);
-  placeFields(draft, fields);
   // A wrapper repeats the tokens of the calls inside it.
   const isWrapper = eventType === "chain" || (eventType === "session" && !isSession);
-  if (!isWrapper) placeFields(draft, usage);
+  placeFields(draft, isWrapper ? fields : fieldsAndUsage);
+  dropIdentity(draft, ids);
   const name = takeText(draft, nameKeys) ?? span.name;
   const error = spanError(draft);
-  const timing = timesOf(draft);
+  const duration = takeDuration(draft);
   const spanSource = sourceOf(draft, source);
   for (const convention of conventions) convention.read(draft);
   deriveFields(draft);
   describeSpan(draft);
   keepRest(draft);
-  return {
+  const event: MutableEvent = {
     event_id: ids.eventId,
     session_id: ids.sessionId,
     event_type: eventType,
-    ...(name === "" ? {} : { event_name: name }),
-    ...(spanSource === undefined ? {} : { source: spanSource }),
-    ...(ids.parentId === undefined || isSession ? {} : { parent_id: ids.parentId }),
-    ...(error === undefined ? {} : { error }),
-    ...timing,
-    ...filledBuckets(draft),
   };
+  if (name !== "") event.event_name = name;
+  if (spanSource !== undefined) event.source = spanSource;
+  if (ids.parentId !== undefined && !isSession) event.parent_id = ids.parentId;
+  if (error !== undefined) event.error = error;
+  setTimes(event, span, duration);
+  setBuckets(event, draft);
+  return event;
 }
+
+type MutableEvent = { -readonly [Field in keyof EventWrite]: EventWrite[Field] };
 
 function dropIdentity(draft: Draft, ids: Identity): void {
   for (const key of identityKeys) {
@@ -102,17 +106,22 @@ function sourceOf(draft: Draft, source: string | undefined): string | undefined 
   return service?.startsWith("unknown_service") === true ? undefined : service;
 }
 
-function timesOf(draft: Draft): Pick<EventFields, "start_time" | "end_time" | "duration"> {
-  const { startMs, endMs } = draft.span;
-  const hint = take(draft, "honeyhive_duration_ms");
-  const given = typeof hint === "number" ? hint : undefined;
-  if (hint !== undefined && given === undefined) draft.left.set("honeyhive_duration_ms", hint);
-  if (endMs === undefined) {
-    return { start_time: startMs, ...(given === undefined ? {} : { duration: given }) };
-  }
+function takeDuration(draft: Draft): number | undefined {
+  const given = draft.left.get("honeyhive_duration_ms");
+  if (typeof given !== "number") return undefined;
+  draft.left.delete("honeyhive_duration_ms");
+  return given;
+}
+
+function setTimes(event: MutableEvent, span: Span, duration: number | undefined): void {
+  const { startMs, endMs } = span;
+  event.start_time = startMs;
+  if (endMs !== undefined) event.end_time = endMs;
   // Clamped, because a clock set back during the span must not give a negative duration.
-  const elapsed = Math.max(0, roundToMicroseconds(endMs - startMs));
-  return { start_time: startMs, end_time: endMs, duration: given ?? elapsed };
+  if (duration !== undefined) event.duration = duration;
+  else if (endMs !== undefined) {
+    event.duration = Math.max(0, roundToMicroseconds(endMs - startMs));
+  }
 }
 
 function roundToMicroseconds(ms: number): number {
@@ -132,7 +141,7 @@ function deriveFields(draft: Draft): void {
     place(draft, "config", "type", "chat");
   }
   const reasons = metadata["finish_reasons"];
-  const [reason] = Array.isArray(reasons) ? (reasons as readonly JsonValue[]) : [];
+  const reason = isJsonArray(reasons) ? reasons[0] : undefined;
   if (reason !== undefined) place(draft, "metadata", "finish_reason", reason);
   const prompt = tokens(metadata["prompt_tokens"]);
   const completion = tokens(metadata["completion_tokens"]);
@@ -191,10 +200,12 @@ function linkOf(link: Span["links"][number]): JsonObject {
 }
 
 function keepRest(draft: Draft): void {
-  for (const [key, value] of draft.left) keep(draft, key, value);
-  for (const [key, value] of applicationAttributes(draft.span.resource)) {
+  draft.left.forEach((value, key) => {
+    keep(draft, key, value);
+  });
+  applicationAttributes(draft.span.resource).forEach((value, key) => {
     if (!isSameJson(draft.span.attributes.get(key), value)) keep(draft, key, value);
-  }
+  });
 }
 
 // Cached, because all spans of a resource share its attributes.
@@ -213,14 +224,13 @@ export function applicationAttributes(resource: Attributes): Attributes {
   return kept;
 }
 
-function filledBuckets(draft: Draft): Partial<Record<Bucket, JsonObject>> {
-  const filled: Partial<Record<Bucket, JsonObject>> = {};
+// Sets the buckets that are not empty.
+function setBuckets(event: MutableEvent, draft: Draft): void {
   for (const bucket of buckets) {
     const values = draft.buckets[bucket];
     for (const _ in values) {
-      filled[bucket] = values;
+      event[bucket] = values;
       break;
     }
   }
-  return filled;
 }

@@ -26,8 +26,10 @@ export const genAiLegacy: Convention = {
   },
   read(draft) {
     readNumbered(draft);
-    readContentEvents(draft);
-    readMessageEvents(draft);
+    if (draft.events.length > 0) {
+      readContentEvents(draft);
+      readMessageEvents(draft);
+    }
     readFunctions(draft);
   },
 };

@@ -107,14 +107,16 @@ const operationDetails = "gen_ai.client.inference.operation.details";
 function adoptOperationDetails(draft: Draft): void {
   const isDetails = (event: { readonly name: string }): boolean => event.name === operationDetails;
   if (!draft.events.some(isDetails)) return;
+  const attributes = new Map(draft.attributes);
   draft.events = draft.events.flatMap((event) => {
     if (!isDetails(event)) return [event];
     const differing = new Map<string, JsonValue>();
     for (const [key, value] of event.attributes) {
-      const known = draft.left.get(key);
-      if (known === undefined) draft.left.set(key, value);
+      const known = attributes.get(key);
+      if (known === undefined) attributes.set(key, value);
       else if (!isSameJson(known, value)) differing.set(key, value);
     }
     return differing.size === 0 ? [] : [{ ...event, attributes: differing }];
   });
+  draft.attributes = attributes;
 }

@@ -3,7 +3,7 @@
 
 import { isJsonObject, type JsonValue, setOwn } from "../../../base/json.ts";
 import { buckets, type Bucket } from "../../events/event.ts";
-import { keep, take, takePrefix, type Draft } from "../draft.ts";
+import { hasPrefix, keep, take, takePrefix, type Draft } from "../draft.ts";
 import { isSameJson, parseJsonText, unflatten } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
@@ -24,8 +24,8 @@ export const honeyhive: Convention = {
   },
   usage: {},
   read(draft) {
+    if (!hasPrefix(draft, "honeyhive_")) return;
     for (const bucket of buckets) {
-      if (!draft.families.has(`honeyhive_${bucket}`)) continue;
       const entries = takePrefix(draft, `honeyhive_${bucket}.`);
       if (entries.size > 0) merge(draft, bucket, unflatten(entries));
       const whole = take(draft, `honeyhive_${bucket}`);
