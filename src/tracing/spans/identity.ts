@@ -5,7 +5,7 @@
 import { deriveUuid, formatUuid, isRecordId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Steps } from "../../base/paced.ts";
-import type { Span } from "./span.ts";
+import type { Attributes, Span } from "./span.ts";
 
 /** Keys that name a session for the API; an invalid value makes the span invalid. */
 const sessionKeys = ["honeyhive.session_id", "traceloop.association.properties.session_id"];
@@ -72,35 +72,48 @@ function* identifyTrace(
     }
     yield;
   }
-  const ofTrace = earliestSession(given) ?? deriveSessionId(traceId);
+  const earliest = earliestSession(given);
+  const ofTrace = earliest ?? deriveSessionId(traceId);
   const found = new Map<string, string | undefined>();
   for (const one of given) {
-    const sessionId = nearestSession(one, bySpanId, found) ?? ofTrace;
+    const nearest = earliest === undefined ? undefined : nearestSession(one, bySpanId, found);
     const parentId = one.parentId ?? parentOf(one.span, bySpanId);
     identities.set(one.span, {
       eventId: one.eventId,
       parentId: parentId === one.eventId ? undefined : parentId,
-      sessionId,
+      sessionId: nearest ?? ofTrace,
     });
     yield;
   }
 }
 
 function readGiven(span: Span): Given | { reason: string } {
-  const session = firstText(span, sessionKeys);
-  const event = firstText(span, eventKeys);
-  const parent = firstText(span, parentKeys);
-  for (const chosen of [session, event, parent]) {
-    if (chosen !== undefined && !isRecordId(chosen.text)) {
-      return { reason: `${chosen.key} is not an id of 1 to 128 printable characters` };
-    }
-  }
+  const sessionId = firstText(span, sessionKeys);
+  const eventId = firstText(span, eventKeys);
+  const parentId = firstText(span, parentKeys);
+  const reason =
+    idFaultOf(span, sessionKeys, sessionId) ??
+    idFaultOf(span, eventKeys, eventId) ??
+    idFaultOf(span, parentKeys, parentId);
+  if (reason !== undefined) return { reason };
   return {
     span,
-    sessionId: session?.text ?? conversationOf(span),
-    eventId: event?.text ?? deriveEventId(span.traceId, span.spanId),
-    parentId: parent?.text,
+    sessionId: sessionId ?? conversationOf(span),
+    eventId: eventId ?? deriveEventId(span.traceId, span.spanId),
+    parentId,
   };
+}
+
+/** Returns a fault if `text`, the first text of `keys`, is not an id. */
+function idFaultOf(
+  span: Span,
+  keys: readonly string[],
+  text: string | undefined,
+): string | undefined {
+  if (text === undefined || isRecordId(text)) return undefined;
+  const holds = (attributes: Attributes) => (key: string) => textOf(attributes.get(key)) === text;
+  const key = keys.find(holds(span.attributes)) ?? keys.find(holds(span.resource));
+  return `${key} is not an id of 1 to 128 printable characters`;
 }
 
 // A parent in this request may have an explicit id; any other parent is known by its span id only.
@@ -112,7 +125,7 @@ function parentOf(span: Span, bySpanId: ReadonlyMap<string, Given>): string | un
 
 function conversationOf(span: Span): string | undefined {
   for (const key of conversationKeys) {
-    const text = firstText(span, [key])?.text;
+    const text = textOf(span.attributes.get(key)) ?? textOf(span.resource.get(key));
     if (text !== undefined && isRecordId(text)) return text;
   }
   return undefined;
@@ -152,16 +165,15 @@ function comesBefore(a: Span, b: Span): boolean {
   return a.startMs === b.startMs ? a.spanId < b.spanId : a.startMs < b.startMs;
 }
 
-/** Returns the first key with a text or number, first in the span, then in its resource. */
-export function firstText(
-  span: Span,
-  keys: readonly string[],
-): { key: string; text: string } | undefined {
-  for (const attributes of [span.attributes, span.resource]) {
-    for (const key of keys) {
-      const text = textOf(attributes.get(key));
-      if (text !== undefined) return { key, text };
-    }
+/** Returns the first text or number under one of `keys`, first in the span, then in its resource. */
+export function firstText(span: Span, keys: readonly string[]): string | undefined {
+  return firstIn(span.attributes, keys) ?? firstIn(span.resource, keys);
+}
+
+function firstIn(attributes: Attributes, keys: readonly string[]): string | undefined {
+  for (const key of keys) {
+    const text = textOf(attributes.get(key));
+    if (text !== undefined) return text;
   }
   return undefined;
 }

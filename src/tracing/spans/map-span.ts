@@ -37,6 +37,7 @@ const fieldsAndUsage = compileFields([...fieldTables, ...usageTables]);
 
 const nameKeys = ["honeyhive_event_name", "honeyhive.event_name"];
 const sourceKeys = ["honeyhive.source", "traceloop.association.properties.source"];
+const serviceKeys = ["service.name"];
 
 /** Resource attributes that describe the machine, not the application; not kept on each event. */
 const machinePrefixes = ["process.", "host.", "os.", "telemetry."];
@@ -97,12 +98,12 @@ function takeText(draft: Draft, keys: readonly string[]): string | undefined {
 }
 
 function sourceOf(draft: Draft, source: string | undefined): string | undefined {
-  const said = firstText(draft.span, sourceKeys)?.text;
+  const said = firstText(draft.span, sourceKeys);
   for (const key of sourceKeys) if (draft.left.get(key) === said) draft.left.delete(key);
   const own = said ?? source;
   if (own !== undefined && own !== "") return own;
   // SDKs without a configured name send `unknown_service:<program>`.
-  const service = firstText(draft.span, ["service.name"])?.text;
+  const service = firstText(draft.span, serviceKeys);
   return service?.startsWith("unknown_service") === true ? undefined : service;
 }
 

@@ -126,7 +126,7 @@ function mapWithin(
   { source, excess }: { readonly source: string | undefined; readonly excess: string | undefined },
 ): Mapped | { readonly fault: string } {
   if ("reason" in ids) return { fault: ids.reason };
-  const name = firstText(span, sessionNameKeys)?.text;
+  const name = firstText(span, sessionNameKeys);
   const fault = excess ?? spanFaultOf(span) ?? nameFaultOf("session name", name);
   if (fault !== undefined) return { fault };
   const write = mapSpan(span, ids, source);
@@ -146,8 +146,8 @@ const userKeys = ["honeyhive_user_id", "honeyhive.user_id"];
 // Writes a session only for a name or user that a span states explicitly; the recorder itself
 // creates the session. The earliest such span wins.
 function noteSession(sessions: Map<string, EventWrite>, span: Span, { sessionId }: Identity): void {
-  const name = firstText(span, sessionNameKeys)?.text;
-  const user = firstText(span, userKeys)?.text;
+  const name = firstText(span, sessionNameKeys);
+  const user = firstText(span, userKeys);
   if (name === undefined && user === undefined) return;
   const known = sessions.get(sessionId);
   const isEarlier = known?.start_time === undefined || span.startMs < known.start_time;

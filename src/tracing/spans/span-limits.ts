@@ -6,19 +6,24 @@ import { copiedBytesMax, eventValuesMax, keyLengthMax, nameLengthMax } from "../
 import type { Steps } from "../../base/paced.ts";
 import { lengthFaultOf } from "../events/event-limits.ts";
 import { applicationAttributes } from "./map-span.ts";
-import type { Attributes, Span, SpanScope } from "./span.ts";
+import type { Attributes, Span, SpanLink, SpanScope } from "./span.ts";
 
 /** Returns the reason why a span cannot become an event; undefined if it can. */
 export function spanFaultOf(span: Span): string | undefined {
   return (
     nameFaultOf("name", span.name) ??
     nameFaultOf("trace state", span.traceState) ??
-    span.links.reduce<string | undefined>(
-      (fault, link) => fault ?? nameFaultOf("trace state of a link", link.traceState),
-      undefined,
-    ) ??
+    linkFaultOf(span.links) ??
     keyFaultOf(span.attributes)
   );
+}
+
+function linkFaultOf(links: readonly SpanLink[]): string | undefined {
+  for (const { traceState } of links) {
+    const fault = nameFaultOf("trace state of a link", traceState);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
 /** Returns a fault if a text is too long for a name. */
@@ -29,14 +34,22 @@ export function nameFaultOf(label: string, text: string | undefined): string | u
 
 // A dotted key may become an object for each of its parts.
 function keyFaultOf(attributes: Attributes): string | undefined {
-  let parts = 0;
+  let partsMax = 0;
   for (const key of attributes.keys()) {
     const fault = lengthFaultOf(key, keyLengthMax);
     if (fault !== undefined) return `key of an attribute ${fault}`;
-    for (let dot = 0; dot !== -1; dot = key.indexOf(".", dot + 1)) parts += 1;
-    if (parts > eventValuesMax) return `keys of attributes have more than ${eventValuesMax} parts`;
+    partsMax += key.length + 1;
   }
-  return undefined;
+  if (partsMax <= eventValuesMax || partsOf(attributes.keys()) <= eventValuesMax) return undefined;
+  return `keys of attributes have more than ${eventValuesMax} parts`;
+}
+
+function partsOf(keys: Iterable<string>): number {
+  let parts = 0;
+  for (const key of keys) {
+    for (let dot = 0; dot !== -1; dot = key.indexOf(".", dot + 1)) parts += 1;
+  }
+  return parts;
 }
 
 /** Bytes stored with spans in addition to their own. */
@@ -100,15 +113,19 @@ function lengthOfAll(attributes: Attributes): number {
 
 /** Returns the approximate bytes of a span's own content. */
 function lengthOfSpan({ name, attributes, events }: Span): number {
-  let length = name.length;
-  for (const [key, value] of attributes) length += key.length + lengthOfValue(value);
-  for (const event of events) {
-    for (const [key, value] of event.attributes) length += key.length + lengthOfValue(value);
-  }
+  let length = name.length + lengthOfPairs(attributes);
+  for (const event of events) length += lengthOfPairs(event.attributes);
   return length;
 }
 
-function lengthOfValue(value: JsonValue): number {
+// `keys` and `get`, because a pair of each entry would be an object.
+function lengthOfPairs(attributes: Attributes): number {
+  let length = 0;
+  for (const key of attributes.keys()) length += key.length + lengthOfValue(attributes.get(key));
+  return length;
+}
+
+function lengthOfValue(value: JsonValue | undefined): number {
   if (typeof value === "string" || isJsonArray(value)) return value.length;
   return 8;
 }
