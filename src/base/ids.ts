@@ -36,10 +36,14 @@ function takeRandom(count: number): Buffer {
  */
 export function deriveUuid(text: string): string {
   const digest = hash("sha1", text);
-  const variant = ((parseInt(digest.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  return formatUuid(
-    `${digest.slice(0, 12)}5${digest.slice(13, 16)}${variant}${digest.slice(18, 32)}`,
-  );
+  const variant = "89ab".charAt(parseInt(digest.charAt(16), 16) & 3);
+  return [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    `5${digest.slice(13, 16)}`,
+    variant + digest.slice(17, 20),
+    digest.slice(20, 32),
+  ].join("-");
 }
 
 /** Returns 32 hexadecimal digits in UUID form. */

@@ -165,7 +165,7 @@ function comesBefore(a: Span, b: Span): boolean {
   return a.startMs === b.startMs ? a.spanId < b.spanId : a.startMs < b.startMs;
 }
 
-/** Returns the first text or number under one of `keys`, first in the span, then in its resource. */
+/** Returns the text or number of the first key that has one: of the span, else its resource. */
 export function firstText(span: Span, keys: readonly string[]): string | undefined {
   return firstIn(span.attributes, keys) ?? firstIn(span.resource, keys);
 }

@@ -118,9 +118,9 @@ function setTimes(event: MutableEvent, span: Span, duration: number | undefined)
   const { startMs, endMs } = span;
   event.start_time = startMs;
   if (endMs !== undefined) event.end_time = endMs;
-  // Clamped, because a clock set back during the span must not give a negative duration.
   if (duration !== undefined) event.duration = duration;
   else if (endMs !== undefined) {
+    // Clamped, because a clock set back during the span must not give a negative duration.
     event.duration = Math.max(0, roundToMicroseconds(endMs - startMs));
   }
 }
@@ -225,13 +225,15 @@ export function applicationAttributes(resource: Attributes): Attributes {
   return kept;
 }
 
-// Sets the buckets that are not empty.
+// Sets the buckets that are not empty. Metadata never is, and a look into it would list its keys.
 function setBuckets(event: MutableEvent, draft: Draft): void {
   for (const bucket of buckets) {
     const values = draft.buckets[bucket];
-    for (const _ in values) {
-      event[bucket] = values;
-      break;
-    }
+    if (bucket === "metadata" || !isEmpty(values)) event[bucket] = values;
   }
+}
+
+function isEmpty(values: JsonObject): boolean {
+  for (const _ in values) return false;
+  return true;
 }

@@ -91,7 +91,7 @@ export function readMessage(source: JsonObject, defaultRole: string): Message[] 
 // Copies the other keys of a message. `parts` and `tool_calls` that are not lists were not read, so
 // they are copied too.
 function copyRest(message: MutableObject, source: JsonObject): void {
-  for (const key of Object.keys(source)) {
+  for (const key in source) {
     const value = source[key] ?? null;
     const isList = typeof value === "object";
     const wasRead =
@@ -122,7 +122,12 @@ function readParts(source: JsonObject): Parts {
     parts.content = content;
     return parts;
   }
-  const list = [...partsOf(content), ...(isJsonArray(listed) ? listed : [])];
+  const list = isJsonArray(listed) ? [...partsOf(content), ...listed] : partsOf(content);
+  const only = list.length === 1 ? textOfPart(list[0]) : undefined;
+  if (only !== undefined) {
+    parts.content = only;
+    return parts;
+  }
   const others: JsonValue[] = [];
   for (const part of list) readPart(part, parts, others);
   if (others.length === 0) return parts;
@@ -154,7 +159,7 @@ const textTypes: ReadonlySet<JsonValue> = new Set(["text", "input_text", "output
 const textKeys = ["text", "content", "thinking"];
 
 // A part with keys in addition to its text is not only text.
-function textOfPart(part: JsonValue, types = textTypes): string | undefined {
+function textOfPart(part: JsonValue | undefined, types = textTypes): string | undefined {
   if (typeof part === "string") return part;
   if (!isJsonObject(part) || !types.has(part["type"] ?? "text")) return undefined;
   let text: JsonValue | undefined;
@@ -236,8 +241,8 @@ export function placeReply(draft: Draft, messages: readonly Message[] | undefine
   const [first] = messages ?? [];
   if (messages === undefined || first === undefined) return false;
   if (hasReply(draft)) return false;
-  for (const [key, value] of Object.entries(withoutFinishReason(first))) {
-    place(draft, "outputs", key, value);
+  for (const key in first) {
+    if (key !== "finish_reason") place(draft, "outputs", key, first[key] ?? null);
   }
   if (messages.length > 1) {
     place(draft, "outputs", "choices", messages.map(withoutFinishReason));

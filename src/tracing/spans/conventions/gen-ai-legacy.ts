@@ -60,9 +60,9 @@ function readNumberedMessages(draft: Draft, prefix: string, role: string): Messa
 
 // Reads the tools offered to the model, as numbered by OpenLLMetry.
 function readFunctions(draft: Draft): void {
-  const functions = takeItems(draft, "llm.request.functions.").map(readFunction);
+  const functions = takeItems(draft, "llm.request.functions.");
   if (functions.length === 0) return;
-  placeOrKeep(draft, "config", "tools", functions, "llm.request.functions");
+  placeOrKeep(draft, "config", "tools", functions.map(readFunction), "llm.request.functions");
 }
 
 function readFunction(value: JsonValue): JsonValue {

@@ -3,6 +3,7 @@
 
 import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
 import { move, movePayload, type Draft } from "../draft.ts";
+import type { SpanEvent } from "../span.ts";
 import { isOnlyMessages, moveReply, placeHistory } from "../messages.ts";
 import { readMessages, type Message } from "../messages.ts";
 import { isSameJson, parseJsonText } from "../values.ts";
@@ -100,12 +101,13 @@ function readDefinitions(tools: JsonValue): JsonValue {
   return Array.isArray(value) ? value.map(parseJsonText) : value;
 }
 
-const operationDetails = "gen_ai.client.inference.operation.details";
+function isDetails(event: SpanEvent): boolean {
+  return event.name === "gen_ai.client.inference.operation.details";
+}
 
 // The event repeats the span's attributes and adds the messages. Values that differ from the span's
 // stay on the event.
 function adoptOperationDetails(draft: Draft): void {
-  const isDetails = (event: { readonly name: string }): boolean => event.name === operationDetails;
   if (!draft.events.some(isDetails)) return;
   const attributes = new Map(draft.attributes);
   draft.events = draft.events.flatMap((event) => {

@@ -165,12 +165,15 @@ function readTemplate(draft: Draft): void {
 }
 
 function readTools(draft: Draft): void {
-  const tools = takeItems(draft, "llm.tools.").map((item) => {
-    const tool = unwrap(item, "tool");
-    const { json_schema: schema } = tool;
-    return schema === undefined ? tool : parseJsonText(schema);
-  });
-  if (tools.length > 0) placeOrKeep(draft, "config", "tools", tools, "llm.tools");
+  const tools = takeItems(draft, "llm.tools.");
+  if (tools.length === 0) return;
+  placeOrKeep(draft, "config", "tools", tools.map(readTool), "llm.tools");
+}
+
+function readTool(item: JsonValue): JsonValue {
+  const tool = unwrap(item, "tool");
+  const { json_schema: schema } = tool;
+  return schema === undefined ? tool : parseJsonText(schema);
 }
 
 const documentLists: readonly (readonly [string, "inputs" | "outputs"])[] = [
@@ -195,8 +198,9 @@ function readDocuments(draft: Draft): void {
 
 function readEmbeddings(draft: Draft): void {
   const name = "embedding.embeddings";
-  const items = takeItems(draft, `${name}.`).map((item) => unwrap(item, "embedding"));
-  if (items.length === 0) return;
+  const wrapped = takeItems(draft, `${name}.`);
+  if (wrapped.length === 0) return;
+  const items = wrapped.map((item) => unwrap(item, "embedding"));
   const texts = items.map((item) => item["text"] ?? null);
   const vectors = items.map((item) => item["vector"] ?? null);
   if (texts.some((text) => text !== null)) placeOrKeep(draft, "inputs", "texts", texts, name);
