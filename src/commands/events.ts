@@ -8,7 +8,7 @@ import type { Flags } from "../config.ts";
 import type { CommandContext } from "./command.ts";
 import { print, printBody } from "./command.ts";
 import { interruptibly } from "./interruption.ts";
-import { readCallOptions, textFlag } from "./service-call.ts";
+import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 import { filterOperators } from "../tracing/export/filter.ts";
 
@@ -58,7 +58,7 @@ export async function runEvents({ config, flags, operands }: CommandContext): Pr
 
 /** Prints the newest events that match, and on standard error how many there are in all. */
 async function search(client: ServiceClient, question: Question, flags: Flags): Promise<void> {
-  const limit = Number(textFlag(flags, "limit") ?? 20);
+  const limit = countFlag(flags, "limit") ?? 20;
   const { events, count } = await readPage(client, { ...question, limit });
   for (const event of events) print(JSON.stringify(event));
   process.stderr.write(`${events.length} of ${count} events\n`);

@@ -25,6 +25,17 @@ export function textFlag(flags: Flags, name: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** Returns a flag that is a number of things; undefined without it, OperatorError for another. */
+export function countFlag(flags: Flags, name: string): number | undefined {
+  const text = textFlag(flags, name);
+  if (text === undefined) return undefined;
+  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  if (count < 1 || !Number.isSafeInteger(count)) {
+    throw new OperatorError(`--${name} must be a whole number from 1, not "${text}"`);
+  }
+  return count;
+}
+
 async function readKey(path: string | undefined): Promise<string> {
   const text = path === undefined ? readApiKey() : await readFile(path, "utf8").catch(explain);
   const key = text?.trim() ?? "";

@@ -80,6 +80,13 @@ describe("waggle events", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  test.each(["abc", "0", "-3", "2.5", "1e3"])("refuses --limit %s by its name", async (limit) => {
+    const got = await runToEnd("events", "search", `--limit=${limit}`);
+
+    expect(got.code).toBe(1);
+    expect(got.output).toBe(`waggle: --limit must be a whole number from 1, not "${limit}"\n`);
+  });
+
   test("says what is wrong with a filter, an act or an address", async () => {
     const filter = await runToEnd("events", "search", "metadata.attempt near 1");
     const act = await runToEnd("events", "delete");
