@@ -7,22 +7,24 @@ import { OperatorError } from "../base/operator-error.ts";
 import { fileFormats } from "../evaluation/datasets/files/file-format.ts";
 import type { CommandContext } from "./command.ts";
 import { print, printBody } from "./command.ts";
-import { readCallOptions, textFlag } from "./service-call.ts";
+import { listPages } from "./list-pages.ts";
+import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
 const usage = `usage:
-  waggle datasets list
+  waggle datasets list [--limit N]
   waggle datasets export DATASET_ID [--format jsonl|csv|parquet] > FILE
   waggle datasets import DATASET_ID FILE
-      The ending of FILE says its format. --url, and --key-file or WAGGLE_API_KEY, say where and
-      with which key.`;
+      list prints all datasets, or N of them. The ending of FILE says its format. --url, and
+      --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runDatasets({ config, flags, operands }: CommandContext): Promise<number> {
   const [name, id, file, ...others] = operands;
   const open = async () => createServiceClient(await readCallOptions(config, flags));
   if (name === "list" && id === undefined) {
-    print(await (await open()).read({ method: "GET", path: "/v1/datasets" }));
+    const limit = countFlag(flags, "limit");
+    await listDatasets(await open(), limit);
   } else if (name === "export" && id !== undefined && file === undefined) {
     await exportDataset(await open(), id, textFlag(flags, "format") ?? "jsonl");
   } else if (name === "import" && file !== undefined && others.length === 0) {
@@ -31,6 +33,23 @@ export async function runDatasets({ config, flags, operands }: CommandContext): 
     throw new OperatorError(usage);
   }
   return 0;
+}
+
+type Dataset = { readonly id: string };
+type DatasetPage = { readonly datasets: readonly Dataset[]; readonly next_cursor?: string };
+
+async function listDatasets(client: ServiceClient, limit: number | undefined): Promise<void> {
+  const { items, hasMore } = await listPages(
+    limit,
+    (dataset: Dataset) => dataset.id,
+    async (cursor) => {
+      const text = await client.read({ method: "GET", path: "/v1/datasets", query: { cursor } });
+      const { datasets, next_cursor: next } = JSON.parse(text) as DatasetPage;
+      return { items: datasets, next };
+    },
+  );
+  print(JSON.stringify({ datasets: items }));
+  if (hasMore) process.stderr.write(`${items.length} datasets; the project has more\n`);
 }
 
 async function exportDataset(client: ServiceClient, id: string, format: string): Promise<void> {

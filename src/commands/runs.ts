@@ -3,18 +3,19 @@
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
 import { print } from "./command.ts";
-import { readCallOptions } from "./service-call.ts";
-import { createServiceClient } from "./service-client.ts";
+import { listPages } from "./list-pages.ts";
+import { countFlag, readCallOptions } from "./service-call.ts";
+import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
 const usage = `usage:
-  waggle runs list
+  waggle runs list [--limit N]
   waggle runs result RUN_ID
   waggle runs compare NEW_RUN_ID OLD_RUN_ID
-      --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
+      list prints all runs, or the newest N. --url, and --key-file or WAGGLE_API_KEY, say where
+      and with which key.`;
 
 /** Paths by act, with the number of ids that each takes. */
 const acts: Readonly<Record<string, { readonly ids: number; toPath(ids: string[]): string }>> = {
-  list: { ids: 0, toPath: () => "/v1/runs" },
   result: { ids: 1, toPath: ([id]) => `/v1/runs/${id}/result` },
   compare: { ids: 2, toPath: ([now, before]) => `/v1/runs/${now}/compare-with/${before}` },
 };
@@ -22,9 +23,43 @@ const acts: Readonly<Record<string, { readonly ids: number; toPath(ids: string[]
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runRuns({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...ids] = operands;
+  const open = async () => createServiceClient(await readCallOptions(config, flags));
+  if (name === "list" && ids.length === 0) {
+    const limit = countFlag(flags, "limit");
+    await list(await open(), limit);
+    return 0;
+  }
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
   if (act?.ids !== ids.length) throw new OperatorError(usage);
-  const client = createServiceClient(await readCallOptions(config, flags));
+  const client = await open();
   print(await client.read({ method: "GET", path: act.toPath(ids.map(encodeURIComponent)) }));
   return 0;
+}
+
+type Run = { readonly run_id: string };
+type RunPage = {
+  readonly evaluations: readonly Run[];
+  readonly pagination: { readonly total: number; readonly has_next: boolean };
+  readonly metrics: readonly string[];
+};
+
+/** Maximum runs of a page. */
+const pageRuns = 100;
+
+async function list(client: ServiceClient, limit: number | undefined): Promise<void> {
+  let last: RunPage | undefined;
+  const { items, hasMore } = await listPages(
+    limit,
+    (run: Run) => run.run_id,
+    async (next = "1") => {
+      const query = { page: next, limit: pageRuns };
+      last = JSON.parse(await client.read({ method: "GET", path: "/v1/runs", query })) as RunPage;
+      const { has_next: hasNext } = last.pagination;
+      return { items: last.evaluations, next: hasNext ? String(Number(next) + 1) : undefined };
+    },
+  );
+  const total = last?.pagination.total ?? 0;
+  const pagination = { total, has_next: hasMore };
+  print(JSON.stringify({ evaluations: items, pagination, metrics: last?.metrics ?? [] }));
+  if (hasMore) process.stderr.write(`${items.length} of ${total} runs\n`);
 }

@@ -129,3 +129,60 @@ test("waggle runs lists, reads and compares", async () => {
   expect([listed.code, result.code, compared.code]).toEqual([0, 0, 0]);
   expect(listed.output).toContain(now);
 });
+
+describe("lists of more than a page", () => {
+  let many: MetricProject;
+  const runMany = async (...words: readonly string[]) => {
+    const keyFile = join(folder, "key-of-many");
+    const { code, output } = await run(
+      ...[...words, "--url", service.url, "--key-file", keyFile],
+    ).ended();
+    const [first = "", ...others] = output.trim().split("\n");
+    return { code, output, others, json: code === 0 ? (JSON.parse(first) as Listed) : {} };
+  };
+  type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[] | undefined>>;
+  const names = (list: Listed[string]) => list?.map(({ name }) => name);
+  const numbers = Array.from({ length: 130 }, (_, index) => `n${index}`);
+
+  beforeAll(async () => {
+    many = await givenAMetricProject(service);
+    await writeFile(join(folder, "key-of-many"), many.key);
+    for (const name of numbers) {
+      await many.ok("POST /v1/runs", { name });
+      await many.ok("POST /v1/datasets", { name });
+    }
+  });
+
+  test("of runs are read to their end, newest first", async () => {
+    const all = await runMany("runs", "list");
+
+    expect(names(all.json["evaluations"])).toEqual(numbers.toReversed());
+    expect(all.json["pagination"]).toEqual({ total: 130, has_next: false });
+    expect(all.others).toEqual([]);
+  });
+
+  test.each([7, 100, 120])("of runs end at --limit %i, and say so", async (limit) => {
+    const some = await runMany("runs", "list", "--limit", String(limit));
+
+    expect(names(some.json["evaluations"])).toEqual(numbers.toReversed().slice(0, limit));
+    expect(some.json["pagination"]).toEqual({ total: 130, has_next: true });
+    expect(some.others).toEqual([`${limit} of 130 runs`]);
+  });
+
+  test("of datasets are read to their end, or to --limit, which they say", async () => {
+    const all = await runMany("datasets", "list");
+    const some = await runMany("datasets", "list", "--limit", "110");
+
+    expect(names(all.json["datasets"])?.toSorted()).toEqual(numbers.toSorted());
+    expect(all.others).toEqual([]);
+    expect(some.json["datasets"]).toHaveLength(110);
+    expect(some.others).toEqual(["110 datasets; the project has more"]);
+  });
+
+  test.each(["runs", "datasets"])("of %s refuse a --limit that is no number", async (command) => {
+    const { code, output } = await runMany(command, "list", "--limit", "abc");
+
+    expect(code).toBe(1);
+    expect(output).toContain('--limit must be a whole number from 1, not "abc"');
+  });
+});
