@@ -21,6 +21,12 @@ const seed = process.env["PROOF_SEED"] ?? "1";
 
 const hooks = join(import.meta.dirname, "hooks.py");
 
+/**
+ * Without chains of calls that follow from answers: Schemathesis 4.32 fails by itself where the
+ * time ends during them. The ids of `giveEveryState` take their place.
+ */
+const phases = "examples,coverage,fuzzing";
+
 const checks = [
   "not_a_server_error",
   "status_code_conformance",
@@ -79,7 +85,16 @@ test.each(callers)("generated requests of $kind", async (caller) => {
     command: pythonOf(environment.folder),
     words: [
       ...["-m", "schemathesis.cli", "run", `${service.url}/openapi.json`],
-      ...["--checks", checks.join(","), "--max-time", String(seconds), "--seed", seed],
+      ...[
+        "--phases",
+        phases,
+        "--checks",
+        checks.join(","),
+        "--max-time",
+        String(seconds),
+        "--seed",
+        seed,
+      ],
       ...["--report", "json", "--report-json-path", report, "--no-shrink", "--no-color"],
       ...["--generation-database", "none", "--suppress-health-check", "all", "--warnings", "off"],
       ...["--continue-on-failure", "--request-timeout", "60"],
