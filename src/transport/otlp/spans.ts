@@ -13,11 +13,27 @@ import {
   Span_SpanKind,
   Status_StatusCode,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
-import type { Span as OtlpSpan } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
+import type {
+  Span as OtlpSpan,
+  Span_Event as OtlpEvent,
+  Span_Link as OtlpLink,
+} from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import { listItemsMax, sharedAttributesBytesMax } from "../../base/limits.ts";
 import type { Steps } from "../../base/paced.ts";
-import { type Attributes, type RejectedSpan, type Span } from "../../tracing/spans/span.ts";
-import { AttributeError, createValueCount, readAttributes, takeLength } from "./attributes.ts";
+import type {
+  Attributes,
+  RejectedSpan,
+  Span,
+  SpanEvent,
+  SpanLink,
+} from "../../tracing/spans/span.ts";
+import {
+  AttributeError,
+  createValueCount,
+  readAttributes,
+  takeLength,
+  type ValueCount,
+} from "./attributes.ts";
 
 const traceIdBytes = 16;
 const spanIdBytes = 8;
@@ -107,30 +123,41 @@ function readSpan(span: OtlpSpan, shared: Shared): Span | RejectedSpan {
       kind: kindNames[span.kind],
       startMs: toMs(span.startTimeUnixNano),
       endMs: span.endTimeUnixNano === 0n ? undefined : toMs(span.endTimeUnixNano),
-      ...statusOf(span),
+      status: statusOf(span.status?.code),
+      statusMessage: span.status?.message ?? "",
       attributes: readAttributes(span.attributes, count),
-      events: span.events.map((event) => ({
-        name: event.name,
-        timeMs: event.timeUnixNano === 0n ? undefined : toMs(event.timeUnixNano),
-        attributes: readAttributes(event.attributes, count),
-      })),
-      links: span.links.map((link) => ({
-        traceId: toHex(link.traceId),
-        spanId: toHex(link.spanId),
-        traceState: link.traceState,
-        attributes: readAttributes(link.attributes, count),
-      })),
+      events: readEvents(span.events, count),
+      links: readLinks(span.links, count),
       dropped: {
         attributes: span.droppedAttributesCount,
         events: span.droppedEventsCount,
         links: span.droppedLinksCount,
       },
-      ...shared,
+      scope: shared.scope,
+      resource: shared.resource,
     };
   } catch (error) {
     if (error instanceof AttributeError) return { reason: error.message };
     throw error;
   }
+}
+
+function readEvents(events: readonly OtlpEvent[], count: ValueCount): readonly SpanEvent[] {
+  const read: SpanEvent[] = [];
+  for (const { name, timeUnixNano, attributes } of events) {
+    const timeMs = timeUnixNano === 0n ? undefined : toMs(timeUnixNano);
+    read.push({ name, timeMs, attributes: readAttributes(attributes, count) });
+  }
+  return read;
+}
+
+function readLinks(links: readonly OtlpLink[], count: ValueCount): readonly SpanLink[] {
+  const read: SpanLink[] = [];
+  for (const { traceId, spanId, traceState, attributes } of links) {
+    const ids = { traceId: toHex(traceId), spanId: toHex(spanId) };
+    read.push({ ...ids, traceState, attributes: readAttributes(attributes, count) });
+  }
+  return read;
 }
 
 function faultOf(span: OtlpSpan): string | undefined {
@@ -139,14 +166,23 @@ function faultOf(span: OtlpSpan): string | undefined {
   if (span.startTimeUnixNano === 0n) return "start time is missing";
   if (span.startTimeUnixNano > timeMaxNs) return "start time is past the year 2255";
   if (span.endTimeUnixNano > timeMaxNs) return "end time is past the year 2255";
-  for (const list of ["attributes", "events", "links"] as const) {
-    if (span[list].length > listItemsMax) return `${list}: has more than ${listItemsMax} items`;
-  }
-  return undefined;
+  return (
+    lengthFaultOf("attributes", span.attributes) ??
+    lengthFaultOf("events", span.events) ??
+    lengthFaultOf("links", span.links)
+  );
+}
+
+function lengthFaultOf(name: string, list: readonly unknown[]): string | undefined {
+  return list.length > listItemsMax ? `${name}: has more than ${listItemsMax} items` : undefined;
 }
 
 function isId(bytes: Uint8Array, length: number): boolean {
-  return bytes.length === length && bytes.some((byte) => byte !== 0);
+  return bytes.length === length && bytes.some(isNotZero);
+}
+
+function isNotZero(byte: number): boolean {
+  return byte !== 0;
 }
 
 const kindNames: Readonly<Partial<Record<Span_SpanKind, string>>> = {
@@ -156,10 +192,9 @@ const kindNames: Readonly<Partial<Record<Span_SpanKind, string>>> = {
   [Span_SpanKind.CONSUMER]: "consumer",
 };
 
-function statusOf({ status }: OtlpSpan): Pick<Span, "status" | "statusMessage"> {
-  const statusMessage = status?.message ?? "";
-  if (status?.code === Status_StatusCode.ERROR) return { status: "error", statusMessage };
-  return { status: status?.code === Status_StatusCode.OK ? "ok" : "unset", statusMessage };
+function statusOf(code: Status_StatusCode | undefined): Span["status"] {
+  if (code === Status_StatusCode.ERROR) return "error";
+  return code === Status_StatusCode.OK ? "ok" : "unset";
 }
 
 function toMs(nanoseconds: bigint): number {
@@ -167,5 +202,7 @@ function toMs(nanoseconds: bigint): number {
 }
 
 function toHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+  const isBuffer = bytes instanceof Buffer;
+  const buffer = isBuffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return buffer.toString("hex");
 }
