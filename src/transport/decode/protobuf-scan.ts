@@ -15,10 +15,13 @@ import {
 } from "../../base/decode/tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
 
-/** An open message. */
+/** An open message. The next message at the same depth reuses its frame. */
 type Frame = {
-  readonly shape: Shape;
-  readonly end: number;
+  readonly depth: number;
+  readonly around: Frame | undefined;
+  inner: Frame | undefined;
+  shape: Shape;
+  end: number;
   /** Number of items so far, by the field number of the list. */
   lists: Map<number, number> | undefined;
 };
@@ -26,8 +29,7 @@ type Frame = {
 type Scan = {
   readonly cursor: Cursor;
   readonly tally: Tally;
-  /** Open messages around the current one, the outermost first. */
-  readonly outer: Frame[];
+  /** The innermost open message. */
   frame: Frame;
   looseValues: number;
 };
@@ -45,8 +47,8 @@ export async function countProtobuf(
   pacer: Pacer,
 ): Promise<Tally> {
   const tally: Tally = { containers: 0, values: 0, memory: 0 };
-  const frame = { shape: shapeOf(desc), end: bytes.length, lists: undefined };
-  const scan: Scan = { cursor: { bytes, at: 0 }, tally, outer: [], frame, looseValues: 0 };
+  const frame = frameOf(shapeOf(desc), bytes.length, undefined);
+  const scan: Scan = { cursor: { bytes, at: 0 }, tally, frame, looseValues: 0 };
   begin(scan, frame);
   while (advance(scan)) {
     checkTally(tally);
@@ -58,13 +60,12 @@ export async function countProtobuf(
 
 /** Counts one step; returns false at the end of the outermost message. */
 function advance(scan: Scan): boolean {
-  const { cursor, outer } = scan;
+  const { cursor } = scan;
   for (let count = 0; count < stepFields; count += 1) {
     while (cursor.at >= scan.frame.end) {
       if (cursor.at !== scan.frame.end) throw malformed("a field is longer than its message");
-      const around = outer.pop();
-      if (!around) return false;
-      scan.frame = around;
+      if (!scan.frame.around) return false;
+      scan.frame = scan.frame.around;
     }
     const { shape, end } = scan.frame;
     const tag = readVarint(cursor);
@@ -77,16 +78,24 @@ function advance(scan: Scan): boolean {
 }
 
 function enter(scan: Scan, field: FieldShape, shape: Shape): void {
-  const { cursor, outer, frame, tally } = scan;
+  const { cursor, frame, tally } = scan;
   countItems(scan, field, 1);
   tally.memory += field.bytes;
   const end = readEnd(cursor, frame.end);
-  if (outer.length >= messageDepthMax) {
+  if (frame.depth >= messageDepthMax) {
     throw malformed(`messages nest deeper than ${messageDepthMax} levels`);
   }
-  outer.push(frame);
-  scan.frame = { shape, end, lists: undefined };
-  begin(scan, scan.frame);
+  const inner = (frame.inner ??= frameOf(shape, end, frame));
+  inner.shape = shape;
+  inner.end = end;
+  inner.lists = undefined;
+  scan.frame = inner;
+  begin(scan, inner);
+}
+
+function frameOf(shape: Shape, end: number, around: Frame | undefined): Frame {
+  const depth = around === undefined ? 0 : around.depth + 1;
+  return { depth, around, inner: undefined, shape, end, lists: undefined };
 }
 
 function begin({ tally }: Scan, { shape }: Frame): void {
