@@ -41,7 +41,7 @@ const commands: Readonly<Record<string, Command>> = {
   audit: { summary: "verify the audit log's chains", run: runAudit },
   prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
   import: {
-    summary: "move exports of langfuse, phoenix, langsmith or otlp into a project",
+    summary: "move exports of langfuse, phoenix, langsmith, otlp or waggle into a project",
     run: runImport,
   },
   events: { summary: "search, export or follow events of a running service", run: runEvents },

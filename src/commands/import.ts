@@ -1,5 +1,5 @@
-// `waggle import`: moves exports of other services into a project of a running service.
-// Source: docs/moving-in.md.
+// `waggle import`: moves exports of other services, or of another Waggle, into a project of a
+// running service. Source: docs/moving-in.md.
 
 import { writeFile } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";
@@ -13,20 +13,23 @@ import type { Mapper } from "./import/mapping.ts";
 import { mapOtlp } from "./import/otlp.ts";
 import { mapPhoenix } from "./import/phoenix.ts";
 import { createReport, formatReport, type Report } from "./import/report.ts";
+import { mapWaggle } from "./import/waggle.ts";
 import { interruptibly } from "./interruption.ts";
 import { readCallOptions, textFlag } from "./service-call.ts";
 
 const usage = `usage:
-  waggle import --format langfuse|phoenix|langsmith|otlp [--url URL] [--key-file FILE]
+  waggle import --format langfuse|phoenix|langsmith|otlp|waggle [--url URL] [--key-file FILE]
       [--report FILE] [--dry-run] FILE...
       FILE is JSON Lines, or a JSON list, and may be gzipped. The key is a project key, from
-      --key-file or WAGGLE_API_KEY. Running it again changes nothing.`;
+      --key-file or WAGGLE_API_KEY. Running it again changes nothing. Format waggle is what
+      "waggle events export" writes.`;
 
 const mappers: Readonly<Record<string, Mapper>> = {
   langfuse: mapLangfuse,
   langsmith: mapLangSmith,
   otlp: mapOtlp,
   phoenix: mapPhoenix,
+  waggle: mapWaggle,
 };
 
 const progressMs = 5_000;

@@ -37,6 +37,48 @@ beforeEach(async () => {
   await writeFile(keyFile, `${secret}\n`);
 });
 
+/** Creates a project to export from, with the flags of commands that read it. */
+async function givenAnotherProject() {
+  const project = await givenAProject(service.database, "moving out");
+  const { secret } = await givenAKey(service.database, project, { kind: "project" });
+  const file = join(folder, "key-of-other");
+  await writeFile(file, secret);
+  return {
+    access: { url: service.url, key: secret },
+    flags: ["--url", service.url, "--key-file", file],
+  };
+}
+
+const startMs = Date.UTC(2026, 4, 1);
+const common = { session_id: "visit-1", source: "shop", inputs: {}, start_time: startMs };
+
+/** A session with steps that together have every field. */
+const richEvents = [
+  {
+    ...{ ...common, event_id: "visit-1", event_type: "session", event_name: "a visit" },
+    ...{ end_time: startMs + 90, outputs: { said: "grüße 🐝" } },
+    ...{ metadata: { channel: "web" }, user_properties: { user_id: "u1" } },
+  },
+  {
+    ...{ ...common, event_id: "step", event_type: "chain", event_name: "answer" },
+    ...{ children_ids: ["listed"], end_time: startMs + 80, error: "timed out" },
+  },
+  {
+    ...{ ...common, event_id: "model", event_type: "model", event_name: "ask" },
+    ...{ parent_id: "step", start_time: startMs + 10.25, end_time: startMs + 30.75 },
+    config: { model: "gpt-4o", provider: "openai", hyperparameters: { temperature: 0.2 } },
+    inputs: { chat_history: [{ role: "user", content: "Where is it?\n\u0007" }] },
+    outputs: { role: "assistant", content: "Here.", none: null },
+    metadata: { prompt_tokens: 20, completion_tokens: 3, total_tokens: 23, cost: 0.0004 },
+    metrics: { kind: true, kind_explanation: "a smile" },
+    feedback: { ground_truth: "There.", rating: 5 },
+  },
+  {
+    ...{ ...common, event_id: "listed", event_type: "tool", event_name: "look up" },
+    ...{ start_time: startMs + 40, duration: 12.5, inputs: { deep: [{ a: [1, 2.5, null] }] } },
+  },
+] as const;
+
 type Imported = { readonly code: number | null; readonly output: string; readonly report: Report };
 
 async function importFile(format: string, ...words: readonly string[]): Promise<Imported> {
@@ -164,6 +206,76 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     expect(code).toBe(1);
     expect(report.records).toEqual({ read: 3, stored: 1, already_stored: 0, rejected: 2 });
     expect(report.rejections.map(({ line }) => line).toSorted()).toEqual([1, 2]);
+  });
+
+  test("moves an export of events to another project, with ids, times and all fields", async () => {
+    const from = await givenAnotherProject();
+    await callRest(from.access, "POST", "/events/batch", { events: richEvents });
+    const exported = await run("events", "export", ...from.flags).ended();
+    const path = join(folder, "events.jsonl");
+    await writeFile(path, exported.output);
+
+    const first = await importFile("waggle", path);
+    const second = await importFile("waggle", path);
+
+    expect(first.report.rejections).toEqual([]);
+    expect([first.code, second.code]).toEqual([0, 0]);
+    const read = richEvents.length;
+    expect(first.report.records).toEqual({ read, stored: read, already_stored: 0, rejected: 0 });
+    expect(second.report.records).toMatchObject({ stored: 0, already_stored: read });
+    const [original, moved] = [await readEvents(from.access, []), await readEvents(access, [])];
+    const without = { project_id: expect.any(String) as unknown };
+    expect(moved).toEqual(original.map((event) => ({ ...event, ...without })));
+    const session = "/v1/sessions/visit-1";
+    const tree = await callRest<object>(access, "GET", session);
+    expect(tree).toMatchObject({ children: [{ event_id: "step", children: [{}, {}] }] });
+  });
+
+  test("counts a session as stored although its events came in an earlier batch", async () => {
+    const from = await givenAnotherProject();
+    const steps = Array.from({ length: 300 }, (_, at) => ({
+      ...{ event_type: "tool", event_name: "step", source: "test", inputs: { at } },
+      ...{ event_id: `s${at}`, session_id: "long", start_time: startMs + at },
+    }));
+    const session = {
+      ...{ event_type: "session", event_name: "a long one", source: "test", inputs: {} },
+      ...{ event_id: "long", session_id: "long", start_time: startMs, metadata: { plan: "free" } },
+    };
+    await callRest(from.access, "POST", "/events/batch", { events: [session, ...steps] });
+    const exported = await run("events", "export", ...from.flags).ended();
+    const path = join(folder, "long.jsonl");
+    await writeFile(path, exported.output);
+
+    const { report } = await importFile("waggle", path);
+
+    expect(report.records).toEqual({ read: 301, stored: 301, already_stored: 0, rejected: 0 });
+    const got = await callRest<object>(access, "GET", "/v1/sessions/long");
+    expect(got).toMatchObject({ event_name: "a long one", metadata: { plan: "free" } });
+  });
+
+  test("names the lines of an export of events that it refuses, and why", async () => {
+    const [whole] = richEvents.slice(1);
+    const lines = [
+      { event_id: "a", event_name: "only names" },
+      { ...whole, event_id: "b", colour: "red" },
+      { ...whole, event_id: "c", event_type: "dream" },
+      { ...whole, event_id: "d" },
+      { done: true, count: 4 },
+    ];
+    const path = join(folder, "some.jsonl");
+    await writeFile(path, lines.map((line) => JSON.stringify(line)).join("\n"));
+
+    const { code, report } = await importFile("waggle", path);
+
+    expect(code).toBe(1);
+    expect(report.records).toEqual({ read: 4, stored: 1, already_stored: 0, rejected: 3 });
+    const reasons = new Map(report.rejections.map(({ line, reason }) => [line, reason]));
+    expect(reasons.get(1)).toBe(
+      "lacks session_id, event_type, source, start_time, inputs; " +
+        "whole events are exported without --fields",
+    );
+    expect(reasons.get(2)).toBe("has a field that events lack: colour");
+    expect(reasons.get(3)).toContain("event_type: must be one of");
   });
 
   test("stops with a hint where the key is wrong", async () => {

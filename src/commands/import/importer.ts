@@ -3,6 +3,7 @@
 // Source: docs/decisions.md, 6 and 46.1.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { unknownName } from "../../tracing/events/event.ts";
 import { messageOf } from "../service-client.ts";
 import type { Client } from "./client.ts";
 import type { Mapped, Mapper, Write } from "./mapping.ts";
@@ -126,23 +127,28 @@ function blame(item: Item, reason: string, rejected = 1): void {
 
 type Known = ReadonlyMap<string, JsonObject>;
 
-// A session that exists because its first event does has nothing of its trace's record yet.
+// A session that exists because its first event does has nothing of its own record yet.
 function isThere({ eventId, event }: WriteOf<"event">, known: Known): boolean {
   const found = known.get(eventId);
   if (found === undefined || event["event_type"] !== "session") return found !== undefined;
-  return traceOf(event) === undefined || traceOf(found) !== undefined;
+  const held = new Set(keysOf(found["metadata"]));
+  return (isNamed(found) || !isNamed(event)) && keysOf(event["metadata"]).every((k) => held.has(k));
 }
 
-function traceOf({ metadata }: JsonObject): JsonValue | undefined {
-  return isJsonObject(metadata) ? metadata["trace_id"] : undefined;
+function isNamed({ event_name: name }: JsonObject): boolean {
+  return name !== undefined && name !== unknownName;
 }
 
-/** Returns the events that the project has, with their feedback and metadata. */
+function keysOf(value: JsonValue | undefined): readonly string[] {
+  return isJsonObject(value) ? Object.keys(value) : [];
+}
+
+/** Returns the events that the project has, with their names, feedback and metadata. */
 async function findKnown(client: Client, ids: readonly string[]): Promise<Known> {
   const known = new Map<string, JsonObject>();
   await eachOf([...new Set(ids)], async (id) => {
     const filters = [{ field: "event_id", operator: "is", value: id }];
-    const body = { filters, limit: 1, projections: ["event_id", "feedback", "metadata"] };
+    const body = { filters, limit: 1, projections: ["event_name", "feedback", "metadata"] };
     const answer = await client.call("POST", "/v1/events/export", body);
     const { events } = answer.body;
     const [event] = isJsonArray(events) ? events : [];

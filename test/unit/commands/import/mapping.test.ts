@@ -6,6 +6,7 @@ import { mapLangSmith } from "../../../../src/commands/import/langsmith.ts";
 import type { Mapped, Mapper } from "../../../../src/commands/import/mapping.ts";
 import { mapOtlp } from "../../../../src/commands/import/otlp.ts";
 import { mapPhoenix } from "../../../../src/commands/import/phoenix.ts";
+import { mapWaggle } from "../../../../src/commands/import/waggle.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { linesOf } from "./records.ts";
 
@@ -236,5 +237,32 @@ describe("mapOtlp", () => {
   test("counts spans, and refuses metrics and logs", () => {
     expect(mapFile("otlp.jsonl", mapOtlp).map(({ records }) => records)).toEqual([2, 1]);
     expect(() => mapOtlp({ resourceMetrics: [] }, "")).toThrow("only traces");
+  });
+});
+
+describe("mapWaggle", () => {
+  const given = {
+    ...{ event_id: "e", session_id: "s", event_type: "tool", event_name: "n", source: "x" },
+    ...{ start_time: 1_000, end_time: 1_012, duration: 12, inputs: {}, parent_id: "s" },
+    ...{ project_id: "p", error: null, cost_estimate: { cost: 1, price_table: "t" } },
+  };
+
+  test("leaves out what the project gives anew, and what the export shows by default", () => {
+    const { writes, raw } = mapWaggle(given);
+
+    const { duration: _, parent_id: __, project_id: ___, error: ____, ...rest } = given;
+    const { cost_estimate: _____, ...event } = rest;
+    expect(writes).toEqual([{ kind: "event", eventId: "e", event }]);
+    expect(raw).toEqual([]);
+  });
+
+  test("keeps a duration and a parent of its own", () => {
+    const { writes } = mapWaggle({ ...given, duration: 12.5, parent_id: "q" });
+
+    expect(writes).toMatchObject([{ event: { duration: 12.5, parent_id: "q" } }]);
+  });
+
+  test("takes the last line of an export as no record", () => {
+    expect(mapWaggle({ done: true, count: 3 })).toMatchObject({ records: 0, writes: [] });
   });
 });
