@@ -15,9 +15,11 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const rules = read("deploy/prometheus/rules.yaml");
 const dashboard = read("deploy/grafana/waggle.json");
 const chart = "deploy/helm/waggle";
-const templates = readdirSync(join(root, chart, "templates"))
-  .map((name) => read(join(chart, "templates", name)))
-  .join("\n");
+const templateFiles = readdirSync(join(root, chart, "templates")).map((name) => ({
+  name,
+  text: read(join(chart, "templates", name)),
+}));
+const templates = templateFiles.map(({ text }) => text).join("\n");
 
 function matches(text: string, pattern: RegExp): string[] {
   return [...new Set(Array.from(text.matchAll(pattern), ([, found = ""]) => found))];
@@ -125,5 +127,19 @@ describe("image, compose and chart", () => {
     expect(parseAllDocuments(read(`${chart}/values.yaml`)).flatMap((one) => one.errors)).toEqual(
       [],
     );
+  });
+
+  // Kubernetes sets WAGGLE_PORT=tcp://… where the release is named waggle: every pod would fail.
+  test("no pod gets variables from services", () => {
+    const pods = /define "waggle\.pod" -\}\}\n(.*?)\{\{- end \}\}\n\n/s.exec(templates);
+    const withContainers = templateFiles.filter(({ text }) => text.includes("containers:"));
+
+    expect(pods?.[1]).toMatch(/^enableServiceLinks: false$/m);
+    expect(withContainers.map(({ name }) => name)).toEqual([
+      "migrate.yaml",
+      "serve.yaml",
+      "worker.yaml",
+    ]);
+    expect(withContainers.filter(({ text }) => !text.includes('include "waggle.pod"'))).toEqual([]);
   });
 });

@@ -11,6 +11,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{- define "waggle.pod" -}}
 automountServiceAccountToken: false
+# A Service named `waggle` would set WAGGLE_PORT, a setting, to the address of the Service.
+enableServiceLinks: false
 securityContext:
   runAsNonRoot: true
   runAsUser: 1000
