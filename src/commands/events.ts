@@ -17,8 +17,9 @@ const usage = `usage:
   waggle events export [--from TIME] [--to TIME] [--fields A,B] [FILTER…]
   waggle events tail [--fields A,B] [FILTER…]
       FILTER is "FIELD OPERATOR VALUE" with is, is not, contains, not contains, exists, not exists,
-      greater than, less than, after or before. TIME is RFC 3339. --url, and --key-file or
-      WAGGLE_API_KEY, say where and with which key.`;
+      greater than, less than, after or before. TIME is RFC 3339. tail sees an event when it is
+      among the 200 that start last: one that comes late with an older start is not printed.
+      --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 /** Longest first, since one may begin another. */
 const operators = filterOperators.toSorted((a, b) => b.length - a.length);
@@ -70,7 +71,10 @@ async function exportAll(client: ServiceClient, question: Question): Promise<voi
   await printBody(await client.open({ ...call, body: question }));
 }
 
-/** Prints events as they are stored, until it is stopped; those that start last are looked at. */
+/**
+ * Prints events as they are stored, until it is stopped. The API orders events by their start
+ * alone, so a late event is seen only while it is among the newest `tailPage.limit` by start.
+ */
 async function tail(client: ServiceClient, question: Question): Promise<void> {
   const seen = new LRUCache<string, true>({ max: tailMemory });
   await interruptibly(async (signal) => {

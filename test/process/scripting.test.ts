@@ -80,6 +80,30 @@ describe("waggle events", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  test("tail prints a late event among the 200 that start last, and no older one", async () => {
+    const late = (event_id: string, start_time: number) => ({ ...event(event_id, 8), start_time });
+    const now = Date.now();
+    const newer = Array.from({ length: 250 }, (_, at) => late(`l${at}`, now + at));
+    await project.ok("POST /events/batch", { events: newer });
+    const process = runIt("events", "tail", "metadata.attempt is 8");
+    let sent = 0;
+    await vi.waitFor(async () => {
+      await project.ok("POST /events", { event: late(`l-new${sent++}`, now + 1_000) });
+      expect(process.output()).toContain('"l-new');
+    }, patience);
+
+    await project.ok("POST /events/batch", {
+      events: [late("l-too-old", now - 1_000), late("l-old", now + 150)],
+    });
+
+    await vi.waitFor(() => {
+      expect(process.output()).toContain('"l-old"');
+    }, patience);
+    expect(process.output()).not.toContain("l-too-old");
+    const { output } = await runToEnd("events", "nothing");
+    expect(output).toContain("one that comes late with an older start is not printed");
+  });
+
   test.each(["abc", "0", "-3", "2.5", "1e3"])("refuses --limit %s by its name", async (limit) => {
     const got = await runToEnd("events", "search", `--limit=${limit}`);
 
