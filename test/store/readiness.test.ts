@@ -91,7 +91,7 @@ describe("createReadiness", () => {
     expect([after.ready, asked.count]).toEqual([true, 1]);
   });
 
-  test("names migrations that are missing, and an empty database", async () => {
+  test("goes on over a later migration, and names missing ones and an empty database", async () => {
     const { read, clock } = givenReadiness();
     const missingAt = async (ms: number) => {
       clock.nowMs = ms;
@@ -100,12 +100,20 @@ describe("createReadiness", () => {
     const sql = testDatabase.database.sql();
     await sql`insert into schema_migrations (version, name) values (9999, 'later')`;
     const newer = await missingAt(10_000);
+    await sql`delete from schema_migrations where version = 9999`;
+    const [last] = await sql<{ version: number; name: string }[]>`
+      delete from schema_migrations
+      where version = (select max(version) from schema_migrations)
+      returning *`;
+    const older = await missingAt(15_000);
     await sql`alter table schema_migrations rename to elsewhere`;
     const empty = await missingAt(20_000);
     await sql`alter table elsewhere rename to schema_migrations`;
-    await sql`delete from schema_migrations where version = 9999`;
+    if (!last) throw new Error("there are no migrations");
+    await sql`insert into schema_migrations ${sql(last)}`;
 
-    expect(newer).toEqual([expect.stringMatching(/^migrations \(at 9999, want \d+\)$/)]);
+    expect(newer).toEqual([]);
+    expect(older).toEqual([`migrations (at ${last.version - 1}, want ${last.version})`]);
     expect(empty).toEqual([expect.stringMatching(/^migrations \(at 0, want \d+\)$/)]);
     expect(await missingAt(30_000)).toEqual([]);
   });
