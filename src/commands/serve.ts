@@ -18,7 +18,7 @@ export async function runServe({ config }: CommandContext): Promise<number> {
   const deployed = { config, databaseUrl: config.databaseUrl, workload: "requests" } as const;
   return runDeployed(deployed, async (parts) => {
     const sandbox = createSandbox(config, parts.logger);
-    const core = await createCore({ ...parts, sandbox, metrics: createMetrics() });
+    const core = await createCore({ ...parts, sandbox, metrics: createMetrics("serve") });
     const service = await startService(core, config);
     // The first metric's code is parsed in a process that would take seconds to start by then.
     sandbox.start();

@@ -89,7 +89,7 @@ async function startAll(options: StartAll): Promise<void> {
       database,
       clusters,
       logger,
-      metrics: createMetrics(),
+      metrics: createMetrics("start"),
       sandbox,
     });
     const service = await startService(core);

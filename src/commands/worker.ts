@@ -21,7 +21,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
   return runDeployed(deployed, async (parts) => {
     // Imported here, because Temporal's part is large and other commands do not need it.
     const { startWorkerApp } = await import("../compose/worker.ts");
-    const metrics = createMetrics();
+    const metrics = createMetrics("worker");
     const sandbox = createSandbox(config, parts.logger);
     const core = await createCore({ ...parts, sandbox, metrics });
     const worker = await startWorkerApp(core, { ...temporal, address });

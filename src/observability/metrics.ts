@@ -50,10 +50,19 @@ export type Metrics = {
 /** From one millisecond to ten seconds: a cached read up to a large batch. */
 const durationBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-export function createMetrics(): Metrics {
+/** What a process of Waggle does: `start` is a server and a worker. */
+export type Role = "serve" | "worker" | "start";
+
+export function createMetrics(role: Role): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  new Gauge({
+    name: "waggle_process_info",
+    help: "1, with what the process does: serve, worker or start, which is both.",
+    labelNames: ["role"],
+    registers,
+  }).set({ role }, 1);
   const requests = new Counter({
     name: "waggle_requests_total",
     help: "Requests answered, by rpc, protocol and outcome.",

@@ -52,7 +52,7 @@ export async function startService(
   const own = await createTestDatabase();
   const { database } = own;
   const config = readConfig({ port: "0", "operator-port": "0", ...flags }, {});
-  const metrics = createMetrics();
+  const metrics = createMetrics("serve");
   const logger = createLogger(flags["log-level"] ?? "fatal");
   const clusters = openTestClusters(database, config.clusters);
   const sandbox = createSandbox(config, logger);

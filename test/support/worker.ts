@@ -20,7 +20,7 @@ export async function startWorker(
 ): Promise<TestWorker> {
   const logger = createLogger(flags["log-level"] ?? "fatal");
   const config = readConfig(flags, {});
-  const metrics = createMetrics();
+  const metrics = createMetrics("worker");
   const sandbox = createSandbox(config, logger);
   const core = await createCore({ ...databases, config, logger, metrics, sandbox });
   const app = await startWorkerApp(core, target);

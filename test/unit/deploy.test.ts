@@ -8,7 +8,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { outcomes as reasons } from "../../src/base/errors.ts";
 import { settings, variableOf } from "../../src/config.ts";
-import { createMetrics } from "../../src/observability/metrics.ts";
+import { createMetrics, type Role } from "../../src/observability/metrics.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -27,7 +27,7 @@ function matches(text: string, pattern: RegExp): string[] {
 
 /** Names of the series that Prometheus gets. */
 function seriesNames(): Set<string> {
-  const metrics = createMetrics();
+  const metrics = createMetrics("serve");
   metrics.watchQueue(() => ({ events: 0, requests: 0 }));
   metrics.watchEvaluation(async () => ({
     oldestQueuedAgeSeconds: 0,
@@ -51,6 +51,24 @@ describe("rules and dashboard", () => {
 
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((name) => !seriesNames().has(name))).toEqual([]);
+  });
+
+  test("the adapter's values name a series that the service has and the chart scales by", () => {
+    const [series, ...more] = matches(
+      read("deploy/prometheus/adapter-values.yaml"),
+      /: (waggle\w+)/g,
+    );
+
+    expect(more).toEqual([]);
+    expect(seriesNames()).toContain(series);
+    expect(templates).toContain(`metric: { name: ${series} }`);
+  });
+
+  test("name roles that processes have", () => {
+    const named = matches(rules, /role=~"([^"]+)"/g).flatMap((one) => one.split("|"));
+    const roles: readonly Role[] = ["serve", "worker", "start"];
+
+    expect(new Set(named)).toEqual(new Set(roles));
   });
 
   test("name reasons and rpcs that the service has", () => {

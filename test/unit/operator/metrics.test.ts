@@ -7,7 +7,7 @@ const waiting = { oldestQueuedAgeSeconds: 1.5, queuedEvents: 12, sandboxProcesse
 
 describe("metrics of evaluators", () => {
   test("are asked for once at each scrape", async () => {
-    const metrics = createMetrics();
+    const metrics = createMetrics("serve");
     let asked = 0;
     metrics.watchEvaluation(() => {
       asked += 1;
@@ -25,7 +25,7 @@ describe("metrics of evaluators", () => {
   });
 
   test("are unknown while the database is away, and the others are still served", async () => {
-    const metrics = createMetrics();
+    const metrics = createMetrics("serve");
     metrics.watchEvaluation(() => Promise.reject(new Error("away")));
     metrics.addStoredEvents(7);
 
@@ -36,7 +36,7 @@ describe("metrics of evaluators", () => {
   });
 
   test("count scores by type and failures by reason", async () => {
-    const metrics = createMetrics();
+    const metrics = createMetrics("serve");
 
     metrics.addScores({ type: "PYTHON", scored: 3, failed: { EXCEPTION: 2, TIME_LIMIT: 1 } });
     metrics.addScores({ type: "PYTHON", scored: 4, failed: { EXCEPTION: 1 } });
