@@ -417,16 +417,23 @@ describe("selected rows", () => {
 
 // Comes last, since the tests above count the sessions that were seeded.
 describe("a session without a payload", () => {
-  test("is shown by its newest call", async () => {
-    const session_id = `bare-${Date.now()}`;
+  /** Sends two calls of a session that is made for them alone, and returns its id. */
+  async function giveCalls(name: string): Promise<string> {
+    const session_id = `${name}-${Date.now()}`;
     const call = (at: number, question: string, answer: string) => ({
-      ...{ session_id, event_type: "model", event_name: "reply", source: "test" },
+      ...{ session_id, event_type: "model", event_name: name, source: "test" },
       ...{ inputs: { question }, outputs: { answer } },
-      ...{ start_time: Date.now() - 60_000 + at, end_time: Date.now() - 50_000 + at },
+      // The newest of all, since an evaluator shows the newest events alone.
+      ...{ start_time: Date.now() - 100 + at, duration: 90 },
     });
     await app.call("POST", "/events/batch", {
       events: [call(0, "The first?", "One."), call(1, "The second?", "Two.")],
     });
+    return session_id;
+  }
+
+  test("is shown by its newest call", async () => {
+    await giveCalls("reply");
     const { page, faults } = await app.open(tracesPath());
 
     const row = page.getByRole("row").filter({ hasText: "The second?" });
@@ -435,6 +442,41 @@ describe("a session without a payload", () => {
     await row.click();
     await page.getByRole("heading", { name: "reply" }).first().waitFor();
     await page.getByText("Two.", { exact: true }).first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test.each(["wide", "narrow"] as const)("is shown so when two are compared, %s", async (size) => {
+    const [first] = [await giveCalls("first-reply"), await giveCalls("second-reply")];
+    const { page, faults, picture } = await app.open(tracesPath(`/${first}`), { size });
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+
+    const choice = page.getByRole("link", { name: /^second-reply .*The second\?$/ }).first();
+    await choice.waitFor();
+    await picture("compare-choices");
+    await choice.click();
+
+    const totals = page.getByRole("table").first();
+    await totals.getByRole("link", { name: "first-reply" }).waitFor();
+    await totals.getByRole("link", { name: "second-reply" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("is shown so among the events of an evaluator", async () => {
+    await giveCalls("explained");
+    const criteria = "def evaluate(event):\n    return True\n";
+    const made = (await app.call("POST", "/v1/metrics", {
+      ...{ name: "short", type: "PYTHON", return_type: "boolean", criteria },
+    })) as { metric_id: string };
+    const evaluator = `${app.projectUrl}/evaluators/${made.metric_id}`;
+    const { page, faults, picture } = await app.open(new URL(evaluator).pathname);
+    const line = page.getByText("explained · Two.", { exact: true });
+
+    await page.goto(`${evaluator}?tab=why`);
+    const session = page.getByRole("listitem").filter({ hasText: "session" });
+    await session.filter({ hasText: "explained · Two." }).first().waitFor();
+    await picture("evaluator-why");
+
+    expect(await line.count()).toBe(2);
     expect(faults).toEqual([]);
   });
 });

@@ -2,7 +2,6 @@
 
 import { Play, Square } from "lucide-react";
 import { useMemo, useState } from "react";
-import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
@@ -12,7 +11,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import type { Draft } from "./draft.ts";
-import { previewOf } from "./event-preview.ts";
+import { type PreviewedEvent, usePreviews } from "./event-preview.ts";
 import { TrialResult } from "./trial-result.tsx";
 import type { Run, TrialRuns } from "./use-trial.ts";
 
@@ -28,6 +27,7 @@ export function Trial({ draft, trial }: TrialProps) {
     limit: eventsShown,
   });
   const events = useMemo(() => data?.events ?? [], [data]);
+  const previewed = usePreviews(events);
   const [picked, setPicked] = useState<ReadonlySet<string>>();
   const chosen =
     picked ?? new Set(events.slice(0, chosenAtFirst).map(({ eventId }) => eventId ?? ""));
@@ -61,46 +61,47 @@ export function Trial({ draft, trial }: TrialProps) {
         </EmptyState>
       ) : null}
       <ul className="trial-events">
-        {events.map((event) => (
-          <TrialEvent
-            key={event.eventId}
-            event={event}
-            isChosen={chosen.has(event.eventId ?? "")}
-            run={trial.runs.get(event.eventId ?? "")}
-            onChoose={(isChosen) => {
-              const next = new Set(chosen);
-              if (isChosen) next.add(event.eventId ?? "");
-              else next.delete(event.eventId ?? "");
-              setPicked(next);
-            }}
-          />
-        ))}
+        {previewed.map((one) => {
+          const { eventId = "" } = one.event;
+          return (
+            <TrialEvent
+              key={eventId}
+              {...one}
+              isChosen={chosen.has(eventId)}
+              run={trial.runs.get(eventId)}
+              onChoose={(isChosen) => {
+                const next = new Set(chosen);
+                if (isChosen) next.add(eventId);
+                else next.delete(eventId);
+                setPicked(next);
+              }}
+            />
+          );
+        })}
       </ul>
     </section>
   );
 }
 
-type TrialEventProps = {
-  readonly event: Event;
+type TrialEventProps = PreviewedEvent & {
   readonly isChosen: boolean;
   readonly run: Run | undefined;
   readonly onChoose: (isChosen: boolean) => void;
 };
 
-function TrialEvent({ event, isChosen, run, onChoose }: TrialEventProps) {
-  const { eventName = "", startTime } = event;
+function TrialEvent({ event, name, preview, isChosen, run, onChoose }: TrialEventProps) {
   return (
     <li>
       <div className="trial-event">
         <Checkbox
-          label={<span className="truncate">{eventName}</span>}
+          label={<span className="truncate">{name}</span>}
           checked={isChosen}
           onChange={onChoose}
         />
-        <span className="trial-preview truncate" title={previewOf(event)}>
-          {previewOf(event)}
+        <span className="trial-preview truncate" title={preview}>
+          {preview}
         </span>
-        <Time value={startTime} />
+        <Time value={event.startTime} />
       </div>
       {run ? <TrialResult run={run} /> : null}
     </li>

@@ -12,7 +12,7 @@ import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { KeyValue, Time } from "../../design/values.tsx";
-import { previewOf } from "./event-preview.ts";
+import { usePreviews } from "./event-preview.ts";
 import { evaluatorRoute } from "./route.tsx";
 import { formatScore } from "./trial-result.tsx";
 import "../../design/layout.css";
@@ -27,6 +27,7 @@ export function Why({ metric }: { readonly metric: Metric }) {
     projections: ["event_name", "event_type", "outputs", "start_time", "error"],
     limit: recentEvents,
   });
+  const recent = usePreviews(data?.events);
   const show = (id: string): void => {
     setTyped(id);
     void navigate({ to: ".", search: { tab: "why", event: id } });
@@ -52,18 +53,14 @@ export function Why({ metric }: { readonly metric: Metric }) {
         {!data && !error ? <Loading what="Loading the newest events" /> : null}
         {data?.events.length === 0 ? <p className="faint">No events in this project yet.</p> : null}
         <ul aria-label="Newest events">
-          {data?.events.map((one) => (
-            <li key={one.eventId}>
-              <button
-                type="button"
-                aria-current={one.eventId === event}
-                onClick={() => show(one.eventId ?? "")}
-              >
-                <Badge>{one.eventType}</Badge>
-                <span className="truncate" title={previewOf(one)}>
-                  {one.eventName} · {previewOf(one)}
+          {recent.map(({ event: { eventId = "", eventType, startTime }, name, preview }) => (
+            <li key={eventId}>
+              <button type="button" aria-current={eventId === event} onClick={() => show(eventId)}>
+                <Badge>{eventType}</Badge>
+                <span className="truncate" title={preview}>
+                  {name} · {preview}
                 </span>
-                <Time value={one.startTime} />
+                <Time value={startTime} />
               </button>
             </li>
           ))}

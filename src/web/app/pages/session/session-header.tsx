@@ -3,7 +3,7 @@
 
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp, Columns2, RefreshCw } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
@@ -13,7 +13,10 @@ import { Popover } from "../../design/popover.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Cost, Duration, Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
+import { summarizeEvent } from "../traces/event-summary.ts";
 import { fromFilters } from "../traces/question.ts";
+import { nameOf } from "../traces/rows.ts";
+import { useSessionSummaries } from "../traces/use-session-summaries.ts";
 import { sessionRoute } from "./route.tsx";
 import type { SessionEvent } from "./session-event.ts";
 import { useNeighbours } from "./use-neighbours.ts";
@@ -123,9 +126,15 @@ function CompareChoices({ sessionId }: { readonly sessionId: string }) {
     { cursorOf: ({ nextCursor }) => nextCursor },
   );
   const { data, error } = list;
-  const others = data?.pages
-    .flatMap(({ sessions }) => sessions)
-    .filter((one) => one.sessionId !== sessionId);
+  const listed = useMemo(
+    () =>
+      (data?.pages ?? [])
+        .flatMap(({ sessions }) => sessions)
+        .filter((session) => session.sessionId !== sessionId)
+        .map((session) => ({ session, summary: summarizeEvent(session) })),
+    [data, sessionId],
+  );
+  const others = useSessionSummaries(listed, 0);
   const target = (b: string) =>
     ({
       to: "/app/p/$projectId/traces/compare",
@@ -150,15 +159,16 @@ function CompareChoices({ sessionId }: { readonly sessionId: string }) {
       </form>
       {error ? <ErrorState error={error} isInline /> : null}
       {data || error ? null : <Loading what="Loading sessions" />}
-      {others?.length === 0 ? <p>There is no other session in this project yet.</p> : null}
+      {data && others.length === 0 ? <p>There is no other session in this project yet.</p> : null}
       <ul>
-        {others?.map((one) => (
-          <li key={one.sessionId}>
-            <Link {...target(one.sessionId)}>
-              <span className="truncate">{one.eventName}</span>
-              <Duration value={one.duration} />
-              <Cost value={one.totals?.cost} />
-              <Time value={one.startTime} />
+        {others.map((row) => (
+          <li key={row.session.sessionId}>
+            <Link {...target(row.session.sessionId)}>
+              <span className="truncate">{nameOf(row)}</span>
+              <Duration value={row.session.duration} />
+              <Cost value={row.session.totals?.cost} />
+              <Time value={row.session.startTime} />
+              <bdi className="compare-question truncate">{row.summary?.question}</bdi>
             </Link>
           </li>
         ))}

@@ -191,3 +191,8 @@ export function standInOf({ nodes }: SessionTree): number {
   }
   return found;
 }
+
+/** Returns the name of a session, or of the event that stands for it. */
+export function nameOfTree(tree: SessionTree): string {
+  return tree.nodes[standInOf(tree)]?.event.name ?? unnamed;
+}

@@ -9,6 +9,7 @@ import { callRpc } from "../../api/transport.ts";
 import { type EventSummary, summarizeEvent } from "./event-summary.ts";
 import type { toListInput } from "./question.ts";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { unnamed } from "../session/session-tree.ts";
 
 export type SessionRow = {
   readonly session: Session;
@@ -20,6 +21,11 @@ export type SessionSummary = EventSummary & {
   /** Name of the call that the summary is from; absent if it is from the session itself. */
   readonly callName?: string;
 };
+
+/** Returns the name of a session, or of its newest call if it was made for its events. */
+export function nameOf({ session, summary }: SessionRow): string {
+  return session.eventName === unnamed ? (summary?.callName ?? unnamed) : session.eventName;
+}
 
 /**
  * Summary of an event; undefined while its payload is on its way, null if it is too large or could

@@ -4,16 +4,11 @@ import { Badge, Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
-import { unnamed } from "../session/session-tree.ts";
-import type { SessionRow } from "./rows.ts";
+import { nameOf, type SessionRow } from "./rows.ts";
 
 export const sessionDefaults: readonly string[] = [
   ...["name", "status", "question", "answer", "started", "duration", "events", "tokens", "cost"],
 ];
-
-function nameOf({ session, summary }: SessionRow): string {
-  return session.eventName === unnamed ? (summary?.callName ?? unnamed) : session.eventName;
-}
 
 export const sessionColumns: readonly Column<SessionRow>[] = [
   {

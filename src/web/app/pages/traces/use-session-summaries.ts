@@ -3,11 +3,22 @@
 
 import { useMemo } from "react";
 import type { Session } from "../../../../../gen/waggle/v1/session_pb.js";
-import { readNewestCalls, type SessionRow } from "./rows.ts";
+import { readNewestCalls, type SessionRow, type SessionSummary } from "./rows.ts";
+import type { WantedSummary } from "./summaries.ts";
 import { createSummaries, useSummaries } from "./use-summaries.ts";
 
 // Each session takes a call of its own.
 const store = createSummaries({ name: "newest-calls", chunkSize: 8, read: readNewestCalls });
+
+/**
+ * Returns a function that finds the summary of a session's newest call by the session's id:
+ * undefined while it is read, null without one. The argument is the same array until it changes.
+ */
+export function useNewestCalls(
+  wanted: readonly WantedSummary[],
+): (sessionId: string) => SessionSummary | null | undefined {
+  return useSummaries(store, wanted);
+}
 
 /** Returns the rows, those without a payload with the summary of their newest call. */
 export function useSessionSummaries(
@@ -21,7 +32,7 @@ export function useSessionSummaries(
         .map(({ session }) => ({ id: session.sessionId, version: versionOf(session, round) })),
     [rows, round],
   );
-  const summaryOf = useSummaries(store, wanted);
+  const summaryOf = useNewestCalls(wanted);
   return useMemo(
     () =>
       rows.map((row) => {
