@@ -93,6 +93,14 @@ describe("files", () => {
 
     expect(got).toEqual([]);
   });
+
+  test("of tests say in the output why they skip", () => {
+    const got = breaches(tests, ({ text }) =>
+      /\bskip\(/.test(text) && !/\bsayMissing\(/.test(text) ? "skips in silence" : undefined,
+    );
+
+    expect(got).toEqual([]);
+  });
 });
 
 // A function that only returns a record of functions (a service, handlers) is as long as they are.

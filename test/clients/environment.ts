@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { TestContext } from "vitest";
 import { type Command, programTimeoutMs, readReport, runProgram } from "./program.ts";
 
 export const projectFolder = join(import.meta.dirname, "../..");
@@ -191,4 +192,14 @@ function isRunning(pid: number): boolean {
 /** Says why a file's tests are skipped, where a reader of the log will see it. */
 export function sayMissing(title: string, { missing }: { readonly missing?: string }): void {
   if (missing !== undefined) process.stderr.write(`skipped: ${title}: ${missing}\n`);
+}
+
+/** Skips a test where something is missing, and says why as `sayMissing` does. */
+export function skipWhereMissing(
+  { skip, task }: Pick<TestContext, "skip" | "task">,
+  missing: string | undefined,
+): void {
+  if (missing === undefined) return;
+  sayMissing(task.name, { missing });
+  skip(missing);
 }

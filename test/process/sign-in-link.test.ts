@@ -5,9 +5,9 @@ import { openBrowser } from "../support/browser.ts";
 import {
   findServicePid,
   givenADataFolder,
-  hasTerminals,
   readCredentials,
   run,
+  skipWithoutTerminals,
   start,
   startOnATerminal,
 } from "../support/process.ts";
@@ -29,8 +29,8 @@ async function follow(link: string): Promise<unknown> {
 }
 
 describe("waggle start", { timeout: timeoutMs }, () => {
-  test("prints a link that works on a terminal, and none elsewhere", async ({ skip }) => {
-    if (!(await hasTerminals())) skip("there is no script of util-linux to make a terminal");
+  test("prints a link that works on a terminal, and none elsewhere", async (context) => {
+    await skipWithoutTerminals(context);
     const folder = await givenADataFolder();
     const first = await startOnATerminal(folder);
     await vi.waitUntil(() => linkPattern.test(first.output()), patience);

@@ -14,10 +14,10 @@ import {
   findServicePid,
   givenADataFolder,
   givenAnEmptyDataFolder,
-  hasTerminals,
   processesOf,
   readCredentials,
   run,
+  skipWithoutTerminals,
   start,
   startOnATerminal,
   startOnce,
@@ -73,8 +73,8 @@ describe("the first start", { timeout: timeoutMs }, () => {
     await sendEvent(credentials.url, credentials.ingestion_api_key);
   });
 
-  test("prints a curl command that works as it stands, on a terminal", async ({ skip }) => {
-    if (!(await hasTerminals())) skip("there is no script of util-linux to make a terminal");
+  test("prints a curl command that works as it stands, on a terminal", async (context) => {
+    await skipWithoutTerminals(context);
     const folder = await givenAnEmptyDataFolder();
 
     const service = await startOnATerminal(folder);

@@ -7,6 +7,7 @@ import { createQueueItems } from "../../src/evaluation/queues/items.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
+import { skipWhereMissing } from "../clients/environment.ts";
 import { citusUrl } from "../support/citus.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { explainAll, recordStatements } from "../support/explained.ts";
@@ -21,8 +22,12 @@ let tracing: TracingOfClusters;
 let scores: Scoring["scores"];
 const sent: Parameters<typeof recordStatements>[1] = [];
 
-function skipWithoutCitus({ skip }: Pick<TestContext, "skip">): void {
-  skip(citusUrl === undefined, "CITUS_URL, the URL of a coordinator, is not set");
+function skipWithoutCitus(context: TestContext): void {
+  const isMissing = citusUrl === undefined;
+  skipWhereMissing(
+    context,
+    isMissing ? "CITUS_URL, the URL of a coordinator, is not set" : undefined,
+  );
 }
 
 beforeAll(async () => {

@@ -5,13 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, type TestContext } from "vitest";
 import { openDatabase } from "../../src/postgres/database.ts";
+import { skipWhereMissing } from "../clients/environment.ts";
 import { patience } from "./patience.ts";
 import { runProgram } from "./process.ts";
 
 const program = process.env["PGBOUNCER"];
 
-export function skipWithoutPooler({ skip }: Pick<TestContext, "skip">): void {
-  skip(program === undefined, "PGBOUNCER, the path of pgbouncer, is not set");
+export function skipWithoutPooler(context: TestContext): void {
+  const isMissing = program === undefined;
+  skipWhereMissing(context, isMissing ? "PGBOUNCER, the path of pgbouncer, is not set" : undefined);
 }
 
 const port = 6432;

@@ -7,10 +7,11 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { inject, onTestFinished, vi } from "vitest";
+import { inject, onTestFinished, type TestContext, vi } from "vitest";
 import type { Credentials } from "../../src/commands/credentials.ts";
 import { findHolder } from "../../src/embedded/data-folder.ts";
 import { sendSignal } from "../../src/embedded/processes.ts";
+import { skipWhereMissing } from "../clients/environment.ts";
 import { patience } from "./patience.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
@@ -128,12 +129,14 @@ export async function startOnATerminal(folder: string): Promise<Process> {
   return becomeReady(runProgram("script", ["-qefc", command, "/dev/null"]));
 }
 
-/** Returns whether this machine has a `script` with the options of startOnATerminal. */
-export async function hasTerminals(): Promise<boolean> {
-  return promisify(execFile)("script", ["--version"]).then(
+/** Skips a test where there is no `script` with the options of startOnATerminal. */
+export async function skipWithoutTerminals(context: TestContext): Promise<void> {
+  const hasScript = await promisify(execFile)("script", ["--version"]).then(
     ({ stdout }) => stdout.includes("util-linux"),
     () => false,
   );
+  const missing = "there is no script of util-linux to make a terminal";
+  skipWhereMissing(context, hasScript ? undefined : missing);
 }
 
 /** Returns default flags, which later flags of the same name override. */

@@ -1,6 +1,7 @@
 // The service and the browser of a test file: started before its tests, stopped after them.
 
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { sayMissing } from "../../clients/environment.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 export type GivenAppOptions = {
@@ -11,6 +12,8 @@ export type GivenAppOptions = {
 };
 
 export type GivenApp = Omit<TestApp, "closePages" | "stop">;
+
+const missing = "there is no browser on this machine";
 
 /**
  * Registers the hooks of a test file that start and stop the app, and close its pages after each
@@ -24,12 +27,13 @@ export function givenApp({ flags, prepare }: GivenAppOptions = {}): GivenApp {
   };
   beforeAll(async () => {
     started = await startApp(flags?.());
+    sayMissing("the web app", started ? {} : { missing });
     if (started) await prepare?.(started);
   });
   afterEach(() => started?.closePages());
   afterAll(() => started?.stop());
   beforeEach(({ skip }) => {
-    if (!started) skip("there is no browser on this machine");
+    if (!started) skip(missing);
   });
   return {
     get service() {
