@@ -212,15 +212,18 @@ function filtersOf(source: string) {
   ];
 }
 
-/** Returns the sessions whose totals differ from the sums of their events of type `tool`. */
+/** Returns the sessions whose totals differ from the sums of their events. */
 export function listWrongTotals(database: Database): PromiseLike<readonly unknown[]> {
   return database.sql()`
     select session_id, t.num_events, t.total_tokens, e.events, e.tokens
     from session_totals as t
     full join (
-      select session_id, count(*) as events, sum((metadata ->> 'total_tokens')::int) as tokens
+      select
+        session_id,
+        count(*) as events,
+        coalesce(sum((metadata ->> 'total_tokens')::int), 0) as tokens
       from events
-      where event_type = 'tool'
+      where event_type in ('chain', 'model', 'tool')
       group by session_id) as e using (session_id)
     where t.num_events is distinct from e.events or t.total_tokens is distinct from e.tokens`;
 }

@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from "../../src/observability/metrics.ts"
 import type { Database } from "../../src/postgres/database.ts";
 import { createWebApp } from "../../src/web/serve.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
-import { createTestDatabase, openTestClusters } from "./database.ts";
+import { createTestDatabase, openTestClusters, type TestDatabase } from "./database.ts";
 import { givenAKey } from "./keys.ts";
 import { givenAProject } from "./project.ts";
 
@@ -42,14 +42,16 @@ export type TestService = {
 export type StartServiceOptions = {
   /** Serves the web app, built if it is not. */
   readonly hasWebApp?: boolean;
+  /** Database in place of a new one, which it drops too. */
+  readonly own?: TestDatabase;
 };
 
 /** Starts the service; `flags` are command-line flags, such as `{ "cors-origins": "*" }`. */
 export async function startService(
   flags: Readonly<Record<string, string>> = {},
-  { hasWebApp = false }: StartServiceOptions = {},
+  { hasWebApp = false, own: given }: StartServiceOptions = {},
 ): Promise<TestService> {
-  const own = await createTestDatabase();
+  const own = given ?? (await createTestDatabase());
   const { database } = own;
   const config = readConfig({ port: "0", "operator-port": "0", ...flags }, {});
   const metrics = createMetrics("serve");
