@@ -6,11 +6,17 @@ import { Code } from "@connectrpc/connect";
 
 /** RPC code and HTTP status of every reason; the only place either is chosen. */
 export const outcomes = {
-  /** A field is absent or has the wrong type or value; the message names it. */
+  /**
+   * A field is absent or has the wrong type or value; the message names it. If the value is the
+   * name of a field that no event has, `unrecorded_field` is that name.
+   */
   INVALID_ARGUMENT: { code: Code.InvalidArgument, status: 400 },
   /** The body is not JSON or Protobuf, or cannot be inflated. */
   MALFORMED_BODY: { code: Code.InvalidArgument, status: 400 },
-  /** A filter names an unknown field or operator, or its value does not fit. */
+  /**
+   * A filter names an unknown field or operator, or its value does not fit. If no event has the
+   * field, `unrecorded_field` is its name.
+   */
   INVALID_FILTER: { code: Code.InvalidArgument, status: 400 },
   /** No event of a batch could be stored; the body lists the causes. */
   BATCH_REJECTED: { code: Code.InvalidArgument, status: 400 },
@@ -122,7 +128,7 @@ export type RelayedAnswer = {
 /**
  * A failure with a known reason. `message` reaches the caller for 4xx other than NOT_FOUND, so it
  * names the fault and the way out, and holds no secret. `details` are extra members of the JSON
- * error body (BATCH_REJECTED).
+ * error body (BATCH_REJECTED; `unrecorded_field` of INVALID_ARGUMENT and INVALID_FILTER).
  */
 export class ServiceError extends Error {
   readonly reason: Reason;
@@ -159,7 +165,11 @@ export function assertNever(value: never): never {
   throw new Error(`unexpected value ${JSON.stringify(value)}`);
 }
 
-/** Throws INVALID_ARGUMENT naming a field by its path. */
-export function refuse(field: string, fault: string): never {
-  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`);
+/** Throws INVALID_ARGUMENT naming a field by its path; `details` as of ServiceError. */
+export function refuse(
+  field: string,
+  fault: string,
+  details?: ServiceErrorOptions["details"],
+): never {
+  throw new ServiceError("INVALID_ARGUMENT", `${field}: ${fault}`, details ? { details } : {});
 }

@@ -293,6 +293,23 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
   expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
 });
 
+test.each([
+  ["measure", { kind: "scalar", measures: [{ metric: "metrics.absent" }] }, "metrics.absent"],
+  ["split", { ...aScalar, kind: "table", split_by: "metadata.absent" }, "metadata.absent"],
+])("a %s that no event has is named apart from the message", async (_, query, name) => {
+  const project = await givenAMetricProject(service);
+  const ask = (body: object) => project.call("POST /v1/charts/query", body);
+
+  const got = await ask({ query, filters: [onModels] });
+  const filtered = await ask({
+    query: aScalar,
+    filters: [onModels, { field: name, operator: "is", value: 1 }],
+  });
+
+  expect(got.json).toMatchObject({ errorCode: "INVALID_ARGUMENT", unrecorded_field: name });
+  expect(filtered.json).toMatchObject({ errorCode: "INVALID_FILTER", unrecorded_field: name });
+});
+
 test.each<readonly [name: string, query: string, message: RegExp]>([
   ["an unknown metric", "metric=price", /^metric: must be one of .*"price"$/],
   ["an unknown aggregation", "metric=cost&aggregation=p42", /^aggregation: must be one of/],

@@ -23,6 +23,26 @@ describe("an empty project", () => {
     expect(faults).toEqual([]);
   });
 
+  test.each([
+    ["split", { kind: "table", splitBy: "metadata.team" }, []],
+    ["measure", { measures: [{ metric: "metadata.team" }] }, []],
+    ["filter", {}, [{ field: "metadata.team", operator: "is", value: "shop" }]],
+  ])("says of a chart that no event has the field of its %s", async (_, question, filters) => {
+    const asked = JSON.stringify({
+      ...{ kind: "scalar", measures: [{ metric: "event_count" }] },
+      filters,
+      ...question,
+    });
+    const { page, faults } = await app.open(
+      path(`charts/edit?question=${encodeURIComponent(asked)}`),
+    );
+
+    await page.getByText("No event has the field metadata.team yet.").waitFor();
+
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("has a way from a run to the prompt that it lacks", async () => {
     const { page, faults } = await app.open(path("experiments"));
     await page.getByRole("button", { name: "Start run" }).first().click();

@@ -74,7 +74,7 @@ export function numberSource(field: string, name: string, fields: ProjectFields)
   const found = lookUp(field, name, bucket, fields);
   const hasNumbers = (found.types & (numberKinds | kinds.boolean)) !== 0;
   if (!hasNumbers && !found.isUnknown) {
-    refuse(field, `no event has a number in ${JSON.stringify(name)}`);
+    refuse(field, `no event has a number in ${JSON.stringify(name)}`, emptyDetails(name, found));
   }
   return toSource(field, bucket, found);
 }
@@ -91,7 +91,8 @@ export function textSource(field: string, name: string, fields: ProjectFields): 
   const groups = kinds.string | kinds.integer | kinds.boolean | kinds.datetime;
   if ((found.types & groups) === 0 && !found.isUnknown) {
     const shown = formatKinds(found.types) || "no value";
-    refuse(field, `${JSON.stringify(name)} holds ${shown}; name a field of texts`);
+    const fault = `${JSON.stringify(name)} holds ${shown}; name a field of texts`;
+    refuse(field, fault, emptyDetails(name, found));
   }
   return toSource(field, bucket, found);
 }
@@ -99,6 +100,11 @@ export function textSource(field: string, name: string, fields: ProjectFields): 
 function lookUp(field: string, name: string, bucket: Bucket, fields: ProjectFields): FoundField {
   if (name.length > filterFieldLengthMax) refuse(field, "the name is too long");
   return findField(name, bucket, fields);
+}
+
+/** Returns the details of a refusal if no event has a value in the field, nor below it. */
+function emptyDetails(name: string, { types, hasInside }: FoundField) {
+  return types === 0 && !hasInside ? { unrecorded_field: name } : undefined;
 }
 
 function toSource(field: string, bucket: Bucket, { paths }: FoundField): BucketValue {

@@ -153,10 +153,10 @@ function recordedTypes(found: FoundField, operator: Operator): number {
 }
 
 function noValues(filter: FilterInput, found: FoundField): ServiceError {
-  const message = found.hasInside
-    ? "holds objects or arrays; name a field inside it"
-    : "no event has a value in this field; `exists` and `not exists` can still ask for it";
-  return invalid(filter, message);
+  if (found.hasInside) return invalid(filter, "holds objects or arrays; name a field inside it");
+  const fault =
+    "no event has a value in this field; `exists` and `not exists` can still ask for it";
+  return invalid(filter, fault, { unrecorded_field: filter.field });
 }
 
 /**
@@ -281,7 +281,11 @@ export function bucketOf(field: string): Bucket | undefined {
   );
 }
 
-function invalid({ field }: Pick<FilterInput, "field">, fault: string): ServiceError {
+function invalid(
+  { field }: Pick<FilterInput, "field">,
+  fault: string,
+  details?: ServiceError["details"],
+): ServiceError {
   const name = field === "" ? "filters" : field;
-  return new ServiceError("INVALID_FILTER", `${name}: ${fault}`);
+  return new ServiceError("INVALID_FILTER", `${name}: ${fault}`, details ? { details } : {});
 }

@@ -239,6 +239,7 @@ const errorSchema: Schema = {
     statusCode: { type: "integer" },
     errorCode: { type: "string" },
     message: { type: "string" },
+    unrecorded_field: { type: "string", description: "Field of events without any value" },
   },
   required: ["success"],
 };

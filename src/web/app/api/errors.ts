@@ -10,14 +10,20 @@ export class ApiError extends Error {
    * answer.
    */
   readonly errorCode: string;
+  /** Field of events that no event has a value in, if that is what is wrong. */
+  readonly unrecordedField: string | undefined;
   /** What a person can do about it; a full sentence. */
   readonly advice: string;
   /** Whether the same call may succeed when it is sent again. */
   readonly isTransient: boolean;
 
-  constructor(message: string, { errorCode, isTransient, cause }: ApiErrorOptions) {
+  constructor(
+    message: string,
+    { errorCode, unrecordedField, isTransient, cause }: ApiErrorOptions,
+  ) {
     super(message, { cause });
     this.errorCode = errorCode;
+    this.unrecordedField = unrecordedField;
     this.isTransient = isTransient;
     this.advice = advices[errorCode] ?? (isTransient ? tryAgain : defaultAdvice);
   }
@@ -25,6 +31,7 @@ export class ApiError extends Error {
 
 type ApiErrorOptions = {
   readonly errorCode: string;
+  readonly unrecordedField?: string | undefined;
   readonly isTransient: boolean;
   readonly cause?: unknown;
 };
@@ -61,7 +68,8 @@ export function toApiError(error: unknown): ApiError {
     ? "The service does not answer."
     : connectError.rawMessage || messageOf(errorCode);
   const isTransient = isUnanswered || transientCodes.includes(connectError.code);
-  return new ApiError(message, { errorCode, isTransient, cause: error });
+  const unrecordedField = info?.metadata["unrecorded_field"];
+  return new ApiError(message, { errorCode, unrecordedField, isTransient, cause: error });
 }
 
 /** Returns whether the call was given up by the page itself, which is no error to show. */

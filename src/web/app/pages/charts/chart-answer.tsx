@@ -68,13 +68,9 @@ const dayMinutes = 24 * 60;
 
 /** Says why; a question that took too long can be asked about one day at once. */
 export function ChartError({ error, onRetry, onRange }: ChartErrorProps) {
-  const missing = /"([^"]+)" holds no value/.exec(error.message)?.[1];
-  if (missing !== undefined) {
-    return <p className="chart-none">No event has the field {missing} yet.</p>;
-  }
-  const isMissing = /no event (has|of)|unknown field|not recorded/i.test(error.message);
-  if (isMissing) {
-    return <p className="chart-none">No event has this field yet: {error.message}</p>;
+  const { unrecordedField } = error;
+  if (unrecordedField !== undefined) {
+    return <p className="chart-none">No event has the field {unrecordedField} yet.</p>;
   }
   const isTooLong = error.errorCode === "DEADLINE_EXCEEDED";
   return (
