@@ -2,9 +2,13 @@
 // operation tried under a key.
 
 import { describe, expect, test } from "vitest";
+import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 
 const app = givenApp();
+
+/** Maximum time of the page's thread to load the reference and to show it. */
+const openingMs = 1_500;
 
 const looks = [
   { theme: "light", size: "wide" },
@@ -46,6 +50,50 @@ describe("the API reference", () => {
 
     expect(await findings()).toEqual([]);
     expect(faults).toEqual([]);
+  });
+
+  test.each(looks)("opens an operation by its address, $theme and $size", async (look) => {
+    const path = "/reference#/SessionService/SessionService_GetSession";
+    const { page, faults, findings, picture } = await app.open(path, look);
+    const operation = page.locator("#operations-SessionService-SessionService_GetSession");
+    await operation.getByRole("button", { name: "Execute" }).waitFor();
+    await operation.getByRole("tab", { name: "Schema" }).first().click();
+    const schema = operation.locator("article").filter({ hasText: "org_id" }).first();
+    await schema.getByRole("button", { name: "Session", exact: true }).waitFor();
+    await schema.scrollIntoViewIfNeeded();
+    await picture("reference-schema");
+
+    expect(await findings()).toEqual([]);
+    // The library takes the `_` in the name of each operation for an escaped space, too.
+    expect(faults.filter((fault) => !fault.includes("deep link whitespace"))).toEqual([]);
+  });
+
+  test("finds a service by its name", async () => {
+    const { page, faults } = await app.open("/reference");
+    const services = page.locator(".opblock-tag-section");
+
+    await page.getByPlaceholder("Filter by tag").fill("Queue");
+
+    await expect.poll(() => services.count(), patience).toBe(1);
+    await services.getByRole("heading", { name: "QueueService" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("takes little time of the page", async () => {
+    const { page } = await app.open("/reference");
+    const services = page.getByRole("heading", { name: "EventService" });
+    await services.waitFor();
+    const session = await page.context().newCDPSession(page);
+    // Time of the page's thread, which other programs of the machine do not lengthen.
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+
+    await page.reload();
+    await services.waitFor();
+    await page.waitForLoadState("networkidle");
+
+    const { metrics } = await session.send("Performance.getMetrics");
+    const busyMs = 1_000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? NaN);
+    expect(busyMs).toBeLessThan(openingMs);
   });
 });
 

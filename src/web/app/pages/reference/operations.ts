@@ -4,9 +4,16 @@
 import type { createElement, ReactNode } from "react";
 // @ts-expect-error -- the package brings no types
 import library from "swagger-ui-dist/swagger-ui-es-bundle.js";
+import { resolvePart } from "./resolve-part.ts";
 
 type Plugin = (system: { readonly React: { readonly createElement: typeof createElement } }) => {
-  readonly components: Readonly<Record<string, (props: { readonly text: string }) => ReactNode>>;
+  readonly components?: Readonly<Record<string, (props: { readonly text: string }) => ReactNode>>;
+  readonly fn?: {
+    readonly resolveSubtree: (
+      document: unknown,
+      path: readonly string[],
+    ) => Promise<{ readonly spec: unknown; readonly errors: readonly Error[] }>;
+  };
 };
 
 /** The part of the library that is used here. */
@@ -34,7 +41,7 @@ export function showOperations(element: HTMLElement, onShown: () => void): () =>
   showDocument({
     domNode: element,
     url: "/openapi.json",
-    plugins: [plainNames],
+    plugins: [plainNames, quickReferences],
     // An address for each operation.
     deepLinking: true,
     docExpansion: "none",
@@ -55,6 +62,14 @@ const plainNames: Plugin = ({ React }) => ({
   components: { DeepLink: ({ text }) => React.createElement("span", null, text) },
 });
 
+/** Resolves the references of each operation when it is opened. */
+const quickReferences: Plugin = () => ({
+  fn: {
+    resolveSubtree: (document, path) =>
+      Promise.resolve({ spec: resolvePart(document, path) ?? null, errors: [] }),
+  },
+});
+
 /** Lets the keyboard scroll code that is wider than the page, and names the buttons. */
 function mend(element: HTMLElement): void {
   for (const code of element.querySelectorAll<HTMLElement>(".microlight:not([tabindex])")) {
@@ -62,6 +77,10 @@ function mend(element: HTMLElement): void {
   }
   for (const button of element.querySelectorAll(".close-modal:not([aria-label])")) {
     button.setAttribute("aria-label", "Close");
+  }
+  for (const fold of element.querySelectorAll(".json-schema-2020-12-accordion")) {
+    // A schema without a name has a button without a text.
+    if (fold.textContent.trim() === "") fold.setAttribute("aria-label", "Schema");
   }
   // The label differs from the text of the button, which is what a person says to voice control.
   for (const button of element.querySelectorAll(".auth-btn-wrapper [aria-label]")) {
