@@ -2,6 +2,7 @@
 // node_modules/.cache. Where a tool or its registry is absent, says so for the test to skip with.
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -48,12 +49,17 @@ export function installPythonClient(): Promise<Environment> {
 
 const pythonTool = ["python3", "-m", "venv", "--help"] as const;
 
-function toPythonSteps(folder: string, requirements: string): Command[] {
+function toPythonSteps(
+  folder: string,
+  requirements: string,
+  ...options: readonly string[]
+): Command[] {
+  const pip = ["-m", "pip", "install", "-q", "--retries=1", ...options];
   return [
     { command: "python3", words: ["-m", "venv", folder] },
     {
       command: pythonOf(folder),
-      words: ["-m", "pip", "install", "-q", "--retries=1", "-r", join(folder, requirements)],
+      words: [...pip, "-r", join(folder, requirements)],
     },
   ];
 }
@@ -123,6 +129,30 @@ export function installGo(): Promise<Environment> {
     ],
   });
 }
+
+/** Helm, kubeconform, and the package with the schemas of Kubernetes that kubeconform reads. */
+export function installChartTools(): Promise<Environment> {
+  const from = join(import.meta.dirname, "chart");
+  const tools = readFileSync(join(from, "tools.txt"), "utf8").trim().split("\n");
+  return install({
+    name: "chart",
+    from,
+    files: ["tools.txt", "requirements.txt"],
+    tool: ["go", "version"],
+    steps: (folder) => [
+      ...tools.map((tool) => ({
+        command: "go",
+        words: ["install", tool],
+        env: { GOBIN: join(folder, "bin") },
+        timeoutMs: chartToolsTimeoutMs,
+      })),
+      ...toPythonSteps(folder, "requirements.txt", "--no-deps"),
+    ],
+  });
+}
+
+/** Helm takes 150 s of processor time to compile. */
+export const chartToolsTimeoutMs = 900_000;
 
 /** Go compiles its own library too where its cache is empty, on a machine with much else to do. */
 export const compileTimeoutMs = 2 * programTimeoutMs;

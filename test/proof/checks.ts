@@ -51,6 +51,14 @@ export const checks: readonly Check[] = [
     environment: { DATAPOINTS: "5000" },
   },
   {
+    name: "chart",
+    claim:
+      "helm lint accepts the Helm chart, and all that helm template makes of it, with default " +
+      "values and with every option, is valid by the schemas of Kubernetes",
+    run: { tests: ["--project", "process", "test/clients/chart.test.ts"] },
+    environment: { CHART_TOOLS: "on" },
+  },
+  {
     name: "ingest",
     claim: "throughput of committed events and spans as a share of COPY into the same table",
     run: { bench: ["ingest", "--rounds", "3"] },

@@ -1,0 +1,152 @@
+// The Helm chart by Helm itself, and what it renders by kubeconform and the schemas of Kubernetes.
+// Runs where CHART_TOOLS is set, because Go compiles Helm first.
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import {
+  chartToolsTimeoutMs,
+  type Environment,
+  installChartTools,
+  projectFolder,
+  pythonOf,
+  sayMissing,
+} from "./environment.ts";
+import { mustRun, runProgram } from "./program.ts";
+
+const chart = join(projectFolder, "deploy/helm/waggle");
+
+/** The oldest that Chart.yaml admits, and the newest whose schemas are installed. */
+const versions = ["1.27.0", "1.37.0"] as const;
+
+const scaled = ["HorizontalPodAutoscaler", "HorizontalPodAutoscaler"];
+const always = [
+  ...["Deployment", "Deployment", "Job"],
+  ...["PodDisruptionBudget", "PodDisruptionBudget", "Service"],
+];
+
+const cases = [
+  { name: "default values", values: {}, kinds: [...always, ...scaled] },
+  {
+    name: "every option",
+    values: {
+      imagePullSecrets: [{ name: "registry" }],
+      temporal: { uiUrl: "https://temporal.example.org" },
+      publicUrl: "https://waggle.example.org",
+      environment: { WAGGLE_LOG_LEVEL: "debug" },
+      worker: { autoscaling: { queueAgeSeconds: 60 } },
+      ingress: {
+        ...{ enabled: true, className: "nginx", tlsSecretName: "waggle-tls" },
+        annotations: { "cert-manager.io/cluster-issuer": "main" },
+      },
+      podMonitor: { enabled: true },
+    },
+    kinds: [...always, ...scaled, "Ingress", "PodMonitor"],
+  },
+  {
+    name: "no autoscaling",
+    values: {
+      serve: { autoscaling: { maxReplicas: 0 } },
+      worker: { autoscaling: { maxReplicas: 0 } },
+    },
+    kinds: always,
+  },
+] as const;
+
+type Rendered = {
+  readonly kind: string;
+  readonly spec: { readonly template?: { readonly spec: { enableServiceLinks?: boolean } } };
+};
+
+let environment: Environment;
+let tools: string;
+let folder: string;
+
+beforeAll(async () => {
+  environment =
+    process.env["CHART_TOOLS"] === undefined
+      ? { missing: "CHART_TOOLS is not set, and Helm takes minutes to compile" }
+      : await installChartTools();
+  sayMissing("the Helm chart", environment);
+  if (environment.missing !== undefined) return;
+  tools = environment.folder;
+  folder = await mkdtemp(join(tmpdir(), "waggle-chart-"));
+  for (const version of versions) await copySchemas(version);
+}, 2 * chartToolsTimeoutMs);
+afterAll(async () => {
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+beforeEach(({ skip }) => {
+  if (environment.missing !== undefined) skip(environment.missing);
+});
+
+/** Kinds of the chart, as the package names their schemas. */
+const schemas = [
+  "_definitions",
+  ...["deployment-apps-v1", "horizontalpodautoscaler-autoscaling-v2", "ingress-networking-v1"],
+  ...["job-batch-v1", "poddisruptionbudget-policy-v1", "service-v1"],
+];
+
+/** Copies schemas; their ids and references lead to a website, which kubeconform would ask. */
+async function copySchemas(version: string): Promise<void> {
+  const find = "import importlib.util as u; print(u.find_spec('kubernetes_validate').origin)";
+  const origin = await mustRun({ command: pythonOf(tools), words: ["-c", find] });
+  const from = join(origin.trim(), "../kubernetes-json-schema", `v${version}-local-strict`);
+  await mkdir(join(folder, version));
+  for (const name of schemas) {
+    const schema = JSON.parse(await readFile(join(from, `${name}.json`), "utf8")) as object;
+    const text = JSON.stringify({ ...schema, $id: undefined });
+    const local = text.replaceAll('"/api/_definitions.json', '"_definitions.json');
+    await writeFile(join(folder, version, `${name}.json`), local);
+  }
+}
+
+function runTool(name: string, ...words: readonly string[]) {
+  return runProgram({ command: join(tools, "bin", name), words });
+}
+
+async function mustRender(version: string, values: string): Promise<string> {
+  const words = ["--kube-version", version, "--values", values];
+  const { code, stdout, stderr } = await runTool("helm", "template", "waggle", chart, ...words);
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+
+/** Returns what kubeconform finds wrong; `PodMonitor` is the Prometheus operator's. */
+async function listFaults(version: string, path: string): Promise<string> {
+  const schema = join(folder, version, "{{ .ResourceKind }}{{ .KindSuffix }}.json");
+  const words = ["-kubernetes-version", version, "-schema-location", schema];
+  return (await runTool("kubeconform", ...words, "-skip", "PodMonitor", path)).stdout;
+}
+
+describe.each(versions)("the chart on Kubernetes %s", (version) => {
+  test.each(cases)("with $name is linted, and all it renders is valid", async (row) => {
+    const values = join(folder, "values.json");
+    await writeFile(values, JSON.stringify(row.values));
+    const words = ["--strict", "--kube-version", version, "--values", values];
+    const linted = await runTool("helm", "lint", chart, ...words);
+
+    const rendered = await mustRender(version, values);
+    const path = join(folder, "rendered.yaml");
+    await writeFile(path, rendered);
+
+    expect(linted.code, linted.stdout + linted.stderr).toBe(0);
+    expect(await listFaults(version, path)).toBe("");
+    const all = parseAllDocuments(rendered).map((one) => one.toJS() as Rendered);
+    expect(all.map(({ kind }) => kind).toSorted()).toEqual(row.kinds.toSorted());
+    const links = all.flatMap(({ spec }) => spec.template?.spec.enableServiceLinks ?? []);
+    expect(links).toEqual([false, false, false]);
+  });
+
+  test("a field that Kubernetes does not know is found", async () => {
+    const values = join(folder, "values.json");
+    await writeFile(values, "{}");
+    const rendered = await mustRender(version, values);
+    const path = join(folder, "wrong.yaml");
+    await writeFile(path, rendered.replaceAll("enableServiceLinks", "enableServiceLink"));
+
+    expect(await listFaults(version, path)).toContain("'enableServiceLink' not allowed");
+  });
+});
