@@ -223,6 +223,13 @@ export const healthWatchIntervalMs = 1_000;
 export const transactionAgeMsMax = 1_800_000;
 export const idleTransactionMsMax = 600_000;
 
+/**
+ * Maximum time between two statements of a transaction that has written events, which Postgres
+ * enforces: a server that stops answering keeps the rows of sessions locked for this time, and
+ * other servers' writes to these sessions wait. Its caller tries again.
+ */
+export const idleWriteMsMax = 10_000;
+
 /** Maximum time of one statement in Postgres, by kind of work. Postgres enforces it. */
 export const statementTimeoutsMs = {
   /** Lookups of keys and sign-ins, readiness, and the control plane. */

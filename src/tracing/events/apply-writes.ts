@@ -25,7 +25,13 @@ import {
 } from "./merge-held.ts";
 import { type Row, toStatements } from "./row-statements.ts";
 import { keyOf, toMicroseconds, toPendingRow, toRow, toStoredEvent } from "./stored-event.ts";
-import { insertRows, planForAnyProject, type SessionTimes, widenSessions } from "./store.ts";
+import {
+  endSoonIfIdle,
+  insertRows,
+  planForAnyProject,
+  type SessionTimes,
+  widenSessions,
+} from "./store.ts";
 import type { WriteSet, WrittenListener } from "./write-set.ts";
 
 /** Derived data that is stored beside events and inside them. */
@@ -122,7 +128,11 @@ async function apply(
   const toEvent: ToEvent = (eventId, given, startMs) =>
     toStoredEvent(eventId, given, startMs, estimateCost);
   const options = { toEvent, pacer, isAlone };
-  const inserted = await insertNew(sql, entries, { ...options, isSmall });
+  // Both are sent before either answer is awaited.
+  const [, inserted] = await Promise.all([
+    endSoonIfIdle(sql),
+    insertNew(sql, entries, { ...options, isSmall }),
+  ]);
   const remaining = [...entries]
     .filter(([key]) => !inserted.keys.has(key))
     .map(([, entry]) => entry);

@@ -19,6 +19,7 @@ import { applyWrites, runsAlone } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
 import type { EstimateCost, EventWrite } from "./event.ts";
 import { isRefusal, type Outcome } from "./merge.ts";
+import { endSoonIfIdle } from "./store.ts";
 import type { WriteSet, WrittenListener } from "./write-set.ts";
 
 /** Causes of refused writes, by index. */
@@ -129,6 +130,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return [await applyApart(database, set, applyAlone)];
   }
 
+  async function commitInside(set: WriteSet): Promise<readonly Outcomes[]> {
+    // Both are sent before either answer is awaited.
+    const [, outcomes] = await Promise.all([endSoonIfIdle(database.sql()), commit([set])]);
+    return outcomes;
+  }
+
   async function applyAlone(set: WriteSet): Promise<Outcomes> {
     const [outcomes = []] = await applyWrites(database, derivations, [set]);
     return outcomes;
@@ -155,7 +162,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   // others.
   async function submit(set: WriteSet): Promise<Outcomes> {
     const [outcomes = []] = database.isInTransaction()
-      ? await commit([set])
+      ? await commitInside(set)
       : // A group holds writes of requests and of background work; it is work of requests.
         [await running.run(() => inForeground(() => commitInTurn(set)))];
     const stored = outcomes.filter((outcome) => outcome === "applied").length;

@@ -1,6 +1,7 @@
 // Events in Postgres. The caller decides the transaction; every statement names its project.
 
 import type { JsonObject } from "../../base/json.ts";
+import { idleWriteMsMax } from "../../base/limits.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { StoredEvent } from "./event.ts";
 import { type ChangedRow, type HourKey, markChanged, markingOf } from "./mark-store.ts";
@@ -15,6 +16,15 @@ export type EventKey = { readonly project_id: string; readonly event_id: string 
  */
 export async function planForAnyProject(sql: Sql): Promise<void> {
   await sql`select plan_for_any_project()`;
+}
+
+/**
+ * Makes Postgres end the transaction if the process says nothing for `idleWriteMsMax`, since it
+ * holds locks of sessions from now on.
+ */
+export async function endSoonIfIdle(sql: Sql): Promise<void> {
+  const value = String(idleWriteMsMax);
+  await sql`select set_config('idle_in_transaction_session_timeout', ${value}, true)`;
 }
 
 /** Type `unknown`, in which a parameter takes the type that its statement gives it. */
