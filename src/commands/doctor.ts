@@ -90,8 +90,8 @@ async function checkUrl(url: string, setting: string): Promise<Finding> {
   const database = openDatabase({ url, connectionsMax: 1 });
   try {
     const { current, wanted } = await getMigrationState(database);
-    const { pooling, advice } = await lookAtPooler(url);
-    const pooled = pooling === undefined ? "" : `, pooled ${pooling}`;
+    const { pooling, advice, notes } = await lookAtPooler(url);
+    const pooled = pooling === undefined ? "" : [`, pooled ${pooling}`, ...notes].join("; ");
     const found = `reachable, at migration ${current} of ${wanted}${pooled}`;
     const behind = current < wanted ? ["run waggle migrate"] : [];
     const ahead = current > wanted ? ["use a newer release"] : [];

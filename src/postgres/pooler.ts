@@ -8,12 +8,21 @@ export type PoolerFinding = {
   readonly pooling: "by session" | "by transaction" | undefined;
   /** Settings that are missing, in words. */
   readonly advice: readonly string[];
+  /** What works otherwise there, in words, and what would change it. */
+  readonly notes: readonly string[];
 };
 
 /** Arbitrary; a pooler that ignores the parameters of connections leaves another value. */
 const askedTimeoutMs = 54_321;
 const channel = "waggle_pooler";
 const answerMsMax = 5_000;
+
+const deafNote =
+  "LISTEN hears nothing, so servers look for revoked keys every access-poll-ms and workers for " +
+  "new work every few seconds; a URL of Postgres itself, or pool_mode = session, is heard at once";
+const unpreparedNote =
+  "prepare=false parses every statement each time; max_prepared_statements = 200 in PgBouncer " +
+  "1.21 or newer makes it unnecessary";
 
 /** Returns the advice for an error of connecting; undefined if it is of no pooler. */
 export function adviceOn(error: unknown): string | undefined {
@@ -30,7 +39,9 @@ export async function lookAtPooler(url: string): Promise<PoolerFinding> {
   const [first, second] = [openDatabase(options), openDatabase(options)];
   try {
     const timeouts = await readTimeouts(first.sql());
-    if (timeouts.statement === `${askedTimeoutMs}ms`) return { pooling: undefined, advice: [] };
+    if (timeouts.statement === `${askedTimeoutMs}ms`) {
+      return { pooling: undefined, advice: [], notes: [] };
+    }
     const advice: string[] = [];
     if (timeouts.statement === "0") advice.push(roleAdvice("statement_timeout = '30s'"));
     if (timeouts.idle === "0") {
@@ -43,7 +54,9 @@ export async function lookAtPooler(url: string): Promise<PoolerFinding> {
       );
     }
     const pooling = (await inTime(isHeard(first, second))) ? "by session" : "by transaction";
-    return { pooling, advice };
+    const notes = pooling === "by transaction" ? [deafNote] : [];
+    if (new URL(url).searchParams.get("prepare") === "false") notes.push(unpreparedNote);
+    return { pooling, advice, notes };
   } finally {
     await Promise.all([first.close(), second.close()]);
   }

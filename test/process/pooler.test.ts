@@ -41,16 +41,22 @@ test("doctor names what PgBouncer has to be set to", { timeout }, async (context
   const dropped = await doctor(
     await startPooler(testDatabase.url, { ignore_startup_parameters: ignored }),
   );
-  expect(dropped).toMatch(/^FAIL {2}database: reachable, .*, pooled by transaction$/m);
+  expect(dropped).toMatch(/^FAIL {2}database: reachable, .*, pooled by transaction; LISTEN hears/m);
+  expect(dropped).toContain("access-poll-ms");
+  expect(dropped).toContain("max_prepared_statements = 200");
   expect(dropped).toContain("set statement_timeout = '30s'");
   expect(dropped).toContain("set idle_in_transaction_session_timeout = '10min'");
   expect(dropped).toContain("prepare=false");
 
   await setTimeouts(testDatabase);
   const url = await startPooler(testDatabase.url, { ignore_startup_parameters: ignored });
-  expect(await doctor(`${url}&prepare=false`)).toMatch(
-    /^ok {4}database: reachable, .*, pooled by transaction$/m,
-  );
+  const fallsBack = await doctor(`${url}&prepare=false`);
+  expect(fallsBack).toMatch(/^ok {4}database: reachable, .*, pooled by transaction; LISTEN hears/m);
+  expect(fallsBack).toMatch(/prepare=false parses .* max_prepared_statements = 200/);
+
+  const session = { ignore_startup_parameters: ignored, pool_mode: "session" };
+  const heard = await doctor(await startPooler(testDatabase.url, session));
+  expect(heard).toMatch(/^ok {4}database: reachable, .*, pooled by session$/m);
 });
 
 test("two servers under load share the pooler's connections", { timeout }, async (context) => {
