@@ -7,11 +7,11 @@ import type { Database } from "../../src/postgres/database.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { type Balancer, startBalancer } from "../support/balancer.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { type Server, serve, terminate } from "../support/deployment.ts";
+import { runWorker, type Server, serve, terminate } from "../support/deployment.ts";
 import { givenAKey } from "../support/keys.ts";
 import { listWrongTotals, type Load, startLoad } from "../support/load.ts";
+import { addEvaluator, readScores } from "../support/marked-scores.ts";
 import { patience } from "../support/patience.ts";
-import { run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 
@@ -110,7 +110,6 @@ test(
     await expect
       .poll(async () => (await readScores(database)).ended, { timeout: timeout / 2, interval: 200 })
       .toBe(events);
-    // Each commit of scores adds to its chunk, so that one that counted twice would show.
     expect(await readScores(database)).toEqual({ ended: events, counted: events, right: events });
   },
 );
@@ -121,34 +120,6 @@ async function deployWithWorkers({ skip }: TestContext) {
   if (temporal.missing !== undefined) return skip(temporal.missing);
   onTestFinished(() => temporal.stop());
   const deployment = await deploy();
-  const { address, namespace } = temporal;
-  const words = ["--temporal-address", address, "--temporal-namespace", namespace];
-  const startWorker = () =>
-    run("worker", "--database-url", deployment.databaseUrl, "--operator-port", "0", ...words);
+  const startWorker = () => runWorker(deployment.databaseUrl, temporal);
   return { ...deployment, startWorker };
-}
-
-/** The score of an event is its mark, which no other event has. */
-async function addEvaluator(url: string, key: string): Promise<void> {
-  const response = await fetch(`${url}/v1/metrics`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      ...{ name: "mark", type: "PYTHON", return_type: "string", enabled_in_prod: true },
-      ...{ criteria: "result = metadata['mark']", sampling_percentage: 100 },
-      filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
-    }),
-  });
-  expect(response.status, await response.text()).toBe(200);
-}
-
-type Scores = { readonly ended: number; readonly counted: number; readonly right: number };
-
-async function readScores(database: Database): Promise<Scores> {
-  const [row] = await database.sql()<Scores[]>`
-    select
-      (select count(*)::integer from scores where state = 'scored') as ended,
-      (select coalesce(sum(scored), 0)::integer from evaluation_chunks) as counted,
-      (select count(*)::integer from events where metrics -> 'mark' = metadata -> 'mark') as right`;
-  return row ?? { ended: -1, counted: -1, right: -1 };
 }

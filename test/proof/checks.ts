@@ -59,6 +59,19 @@ export const checks: readonly Check[] = [
     environment: { CHART_TOOLS: "on" },
   },
   {
+    name: "outages",
+    claim:
+      "a server stopped for a minute and Temporal away for ten, under load, lose and double " +
+      "nothing: other servers answer every call, and each event is scored once",
+    run: {
+      tests: [
+        ...["--project", "process"],
+        ...["test/process/stopped-server.test.ts", "test/process/temporal-outage.test.ts"],
+      ],
+    },
+    environment: { STOP_SECONDS: "60", OUTAGE_SECONDS: "600" },
+  },
+  {
     name: "ingest",
     claim: "throughput of committed events and spans as a share of COPY into the same table",
     run: { bench: ["ingest", "--rounds", "3"] },

@@ -16,6 +16,15 @@ export async function serve(databaseUrl: string, ...flags: readonly string[]): P
   return { url, process };
 }
 
+/** Runs `waggle worker`. */
+export function runWorker(
+  databaseUrl: string,
+  { address, namespace }: { readonly address: string; readonly namespace: string },
+): Process {
+  const words = ["--temporal-address", address, "--temporal-namespace", namespace];
+  return run("worker", "--database-url", databaseUrl, "--operator-port", "0", ...words);
+}
+
 async function becomeReady(process: Process, pattern: RegExp): Promise<string> {
   let isEnded = false;
   void process.ended().then(() => (isEnded = true));

@@ -13,6 +13,8 @@ export type LoadOptions = {
   readonly writers: number;
   /** Further tries of a call; a call that has none left counts as failed. */
   readonly retriesMax: number;
+  /** Pause of a writer after each round; by default short. */
+  readonly pauseMs?: number;
 };
 
 /** Cause of a further try: the status, or that the connection broke before the answer. */
@@ -47,10 +49,11 @@ type Written = {
 
 const eventsPerBatch = 10;
 const callMsMax = 60_000;
-/** Pause of a writer after each round: the processes under test need the processors too. */
-const pauseMs = 50;
+/** The processes under test need the processors too. */
+const pauseMsDefault = 50;
 
-export function startLoad({ url, key, writers, retriesMax }: LoadOptions): Load {
+export function startLoad(options: LoadOptions): Load {
+  const { url, key, writers, retriesMax, pauseMs = pauseMsDefault } = options;
   const source = `load-${createUuid()}`;
   const stopping = new AbortController();
   const ending = new AbortController();

@@ -51,7 +51,13 @@ export async function serveTemporal(): Promise<TemporalStarter> {
 
 /** A Temporal of one test file, which its tests may kill. */
 export type OwnTemporal =
-  | { readonly server: EmbeddedTemporal; readonly missing?: never; stop(): Promise<void> }
+  | {
+      readonly server: EmbeddedTemporal;
+      readonly missing?: never;
+      /** Ends the server until the returned function starts it again, at the same address. */
+      leave(): Promise<() => Promise<void>>;
+      stop(): Promise<void>;
+    }
   | { readonly server?: never; readonly missing: string; stop(): Promise<void> };
 
 /** Starts a Temporal of its own, which is started again when it is killed. */
@@ -61,12 +67,21 @@ export async function startOwnTemporal(): Promise<OwnTemporal> {
   const { signal } = new AbortController();
   const onRestart = () => undefined;
   try {
-    const server = await startTemporal({ ...temporalFrom(), folder, signal, onRestart });
-    const stop = async (): Promise<void> => {
+    const options = { ...temporalFrom(), folder, signal, onRestart };
+    const server = await startTemporal(options);
+    let current = server;
+    const leave = async () => {
       await server.stop();
+      return async () => {
+        const port = Number(new URL(`http://${server.address}`).port);
+        current = await startTemporal({ ...options, port });
+      };
+    };
+    const stop = async (): Promise<void> => {
+      await current.stop();
       await remove();
     };
-    return { server, stop };
+    return { server, leave, stop };
   } catch (error) {
     return { missing: (error as Error).message, stop: remove };
   }
