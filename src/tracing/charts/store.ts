@@ -296,6 +296,10 @@ export async function listBars(
         case
           when v0 is null then null
           when least = greatest then 0
+          -- Before Postgres 17 the difference of the bounds must be finite, or numeric.
+          when least < 0 and greatest > least + 1e308 then
+            least(
+              width_bucket(v0::numeric, least::numeric, greatest::numeric, ${bars}), ${bars}) - 1
           else least(width_bucket(v0, least, greatest, ${bars}), ${bars}) - 1
         end as bar,
         count(*)::integer as count, least, greatest, matched
