@@ -1,11 +1,12 @@
 // One tenant's slow reads and unread streams beside another tenant's calls, over real sockets.
 // Source: docs/decisions.md, 15.1, 36.1.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { openDatabase, type Sql } from "../../src/postgres/database.ts";
-import { urlOf } from "../support/database.ts";
+import { urlOfRows } from "../support/citus.ts";
+import { countLockWaits, urlOf } from "../support/database.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
@@ -32,21 +33,24 @@ function post(path: string, key: string, body: unknown, options: PostOptions = {
   });
 }
 
-/** Returns the name of the partition that holds a project's events. */
-async function partitionOf(projectId: ProjectId): Promise<string> {
+/** Partition that holds a project's events, by a name that no other server uses. */
+type Partition = { readonly name: string; readonly url: string };
+
+async function partitionOf(projectId: ProjectId): Promise<Partition> {
   await insertEvents(service.database, projectId, [anEvent()]);
   const [row] = await service.database.sql()<{ name: string }[]>`
     select tableoid::regclass::text as name
     from events
     where project_id = ${projectId}`;
-  return row?.name ?? "";
+  return { name: row?.name ?? "", url: await urlOfRows(service.database, projectId) };
 }
 
 /** Makes a project whose events are in none of these partitions. */
-async function givenAnotherProject(partitions: readonly string[]) {
+async function givenAnotherProject(partitions: readonly Partition[]) {
+  const names = partitions.map(({ name }) => name);
   for (;;) {
     const project = await givenAProject(service.database, "apart");
-    if (partitions.includes(await partitionOf(project.projectId))) continue;
+    if (names.includes((await partitionOf(project.projectId)).name)) continue;
     return (await givenAKey(service.database, project, { kind: "project" })).secret;
   }
 }
@@ -65,16 +69,19 @@ async function givenASibling() {
 async function givenStalledEvents(projectIds = [service.projectId]) {
   const partitions = await Promise.all(projectIds.map(partitionOf));
   const otherKey = await givenAnotherProject(partitions);
-  const stalled = await givenALock(
-    (sql) => sql`lock table ${sql(partitions)} in access exclusive mode`,
+  const locks = await Promise.all(
+    [...new Map(partitions.map(({ name, url }) => [name, url]))].map(([name, url]) =>
+      givenALock(url, (sql) => sql`lock table ${sql(name)} in access exclusive mode`),
+    ),
   );
-  return { otherKey, ...stalled };
+  return { otherKey, unlock: () => locks.forEach(({ unlock }) => unlock()) };
 }
 
 /** Holds a lock until `unlock` is called or the test ends. */
-async function givenALock(lock: (sql: Sql) => Promise<unknown>) {
-  const database = openDatabase({ url: await urlOf(service.database), connectionsMax: 1 });
-  const [unlock, locked] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+async function givenALock(url: string, lock: (sql: Sql) => Promise<unknown>) {
+  const database = openDatabase({ url, connectionsMax: 1 });
+  const unlock = Promise.withResolvers<undefined>();
+  const locked = Promise.withResolvers<undefined>();
   const locking = database.transaction(async (sql) => {
     await lock(sql);
     locked.resolve(undefined);
@@ -85,19 +92,14 @@ async function givenALock(lock: (sql: Sql) => Promise<unknown>) {
     await locking;
     await database.close();
   });
-  await locked.promise;
+  await Promise.race([locked.promise, locking]);
   return { unlock: () => unlock.resolve(undefined) };
 }
 
 /** Resolves when this number of statements wait for a lock. */
 async function untilStalled(count: number): Promise<void> {
-  await vi.waitFor(async () => {
-    const rows = await service.database.on("callers").sql()`
-      select pid
-      from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    expect(rows).toHaveLength(count);
-  }, patience);
+  const database = service.database.on("callers");
+  await expect.poll(() => countLockWaits(database), patience).toBe(count);
 }
 
 describe("twelve exports of one tenant that take as long as they may", () => {
@@ -194,6 +196,7 @@ describe("changes of one organization that take as long as they may", () => {
       values (${project.orgId}, 0, ${Buffer.alloc(32)}) on conflict do nothing`;
     // Every change of the organization writes down here that it happened.
     const { unlock } = await givenALock(
+      await urlOf(database),
       (sql) => sql`select from audit_heads where org_id = ${project.orgId} for update`,
     );
     let ended = 0;

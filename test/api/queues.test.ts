@@ -250,7 +250,7 @@ describe("claims", () => {
     expect(await project.ok(`POST ${path}/release`, ann)).toEqual({ released: false });
     await project.ok(`POST ${path}/claim`, bob);
     await service.database.sql()`
-      update annotation_reviews set expires_at = clock_timestamp()
+      update annotation_reviews set expires_at = now()
       where project_id = ${project.projectId}`;
 
     expect(await itemsOf(project, id, "state=claimed")).toEqual([]);

@@ -69,6 +69,8 @@ citus.recover_2pc_interval = -1
 citus.enable_statistics_collection = off
 # Tests count the statements that are routed to one shard.
 citus.enable_stat_counters = on
+# Tests lock shards.
+citus.enable_manual_changes_to_shards = on
 SETTINGS
   chown -R "$(stat -c %u:%g "$data")" "$data"
   run "$binaries/pg_ctl" -D "$data" -l "$data/log" -w start >/dev/null

@@ -1,8 +1,8 @@
 // The Citus coordinator of CITUS_URL, which test/support/citus.sh starts: test databases are made
 // on it and on its workers. Citus keeps one set of nodes for each database.
 
-import { openDatabase } from "../../src/postgres/database.ts";
-import { databaseUrl } from "./database.ts";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import { databaseUrl, urlOf } from "./database.ts";
 
 /** URL of a coordinator, by whose database `postgres` its workers are known; undefined without. */
 export const citusUrl = process.env["CITUS_URL"];
@@ -20,6 +20,20 @@ export async function listNodes(coordinatorUrl: string): Promise<string[]> {
     return url.toString();
   });
   return [coordinatorUrl, ...urls];
+}
+
+/** Returns the URL of the database with a project's rows: a worker's, or its own without Citus. */
+export async function urlOfRows(database: Database, projectId: string): Promise<string> {
+  const url = new URL(await urlOf(database));
+  if (citusUrl === undefined) return url.toString();
+  const [node] = await database.sql()<{ nodename: string; nodeport: number }[]>`
+    select nodename, nodeport
+    from pg_dist_shard_placement
+    where shardid = get_shard_id_for_distribution_column('events', ${projectId}::uuid)`;
+  if (node === undefined) throw new Error("no worker holds the project's rows");
+  url.hostname = node.nodename;
+  url.port = String(node.nodeport);
+  return url.toString();
 }
 
 /** Adds the extension to a database of every node, and the workers to the coordinator's. */

@@ -96,3 +96,17 @@ export async function cutListeners(database: Database): Promise<number> {
     where datname = current_database() and query like 'listen "waggle_access%'`;
   return rows.length;
 }
+
+/** Returns how many statements on a database wait for a lock, on every node of a Citus cluster. */
+export async function countLockWaits(database: Database): Promise<number> {
+  const { pathname } = new URL(await urlOf(database));
+  let count = 0;
+  await onServers(async (sql) => {
+    const rows = await sql`
+      select pid
+      from pg_stat_activity
+      where datname = ${pathname.slice(1)} and wait_event_type = 'Lock'`;
+    count += rows.length;
+  });
+  return count;
+}
