@@ -66,7 +66,7 @@ const table = {
   operatorPort: whole("operator-port", "port of /metrics; 0 turns it off", 9464, [0, portMax]),
   logLevel: setting("log-level", logLevels.join(", "), oneOf(logLevels), "info"),
   isTracing: setting("tracing", "OpenTelemetry spans of the service: on, off", parseSwitch, "off"),
-  /** Undefined: none are exported. Implies tracing. */
+  /** Undefined: none are exported. In Config it turns tracing on. */
   ownTracesEndpoint: setting(
     "otel-exporter-otlp-endpoint",
     "OTLP server that gets the spans of the service: http://collector:4318",
@@ -291,6 +291,7 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     ...read,
     bodyBytesMax: Object.freeze({ ...read.bodyBytesMax, open: bodyBytesMaxDefault.open }),
     oidc: completeOidc(read),
+    isTracing: read.isTracing || read.ownTracesEndpoint !== undefined,
     operatorProviders: addUsualProviders(read.operatorProviders, environment),
     path: environment["PATH"] ?? "",
   });

@@ -61,12 +61,13 @@ export async function startService(
   };
 }
 
-async function startOwnTraces(
+/** Starts the export of spans if it is set; `url` is where the process listens, if it does. */
+export async function startOwnTraces(
   { config: { ownTracesEndpoint: endpoint, publicUrl }, logger }: Core,
-  url: string,
+  url?: string,
 ): Promise<OwnTraces | undefined> {
   if (endpoint === undefined) return undefined;
-  const ownUrls = [url, ...(publicUrl === undefined ? [] : [publicUrl])];
+  const ownUrls = [url, publicUrl].filter((one) => one !== undefined);
   return exportOwnTraces({ endpoint, ownUrls, version: packageVersion(), logger });
 }
 

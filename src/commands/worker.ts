@@ -7,7 +7,7 @@ import { createCore } from "../compose/core.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
-import { startOperator } from "./service.ts";
+import { startOperator, startOwnTraces } from "./service.ts";
 
 export async function runWorker({ config }: CommandContext): Promise<number> {
   const { databaseUrl, temporal } = config;
@@ -24,6 +24,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
     const metrics = createMetrics("worker");
     const sandbox = createSandbox(config, parts.logger);
     const core = await createCore({ ...parts, sandbox, metrics });
+    const traces = await startOwnTraces(core);
     const worker = await startWorkerApp(core, { ...temporal, address });
     const operator = await startOperator(config, metrics, parts.logger);
     return {
@@ -32,6 +33,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
         await Promise.race([worker.stop().then(() => core.close()), hurry]);
         await sandbox.close();
         await operator?.close();
+        await traces?.stop();
       },
     };
   });

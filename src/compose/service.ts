@@ -225,7 +225,7 @@ function transportSettings(config: Config) {
     unaryTimeoutMs,
     ingestionTimeoutMs,
     generationTimeoutMs: config.generationTimeoutMs + commitSlackMs,
-    isTracing: config.isTracing || config.ownTracesEndpoint !== undefined,
+    isTracing: config.isTracing,
   };
 }
 

@@ -48,7 +48,8 @@ export async function startWorkerApp(core: Core, target: TemporalTarget): Promis
   });
   const { missedNotices } = generation;
   const relay = createRelay({ ...core, client });
-  const worker = startWorker({ target, client, activities, logger });
+  const { isTracing } = config;
+  const worker = startWorker({ target, client, activities, logger, isTracing });
   inBackground(() => {
     relay.follow();
     missedNotices.follow();

@@ -30,7 +30,7 @@ const nothing: OwnTraces = { stop: () => Promise.resolve() };
 /** Starts the export. Headers and time-outs are read from OTEL_EXPORTER_OTLP_* by the exporter. */
 export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTraces> {
   const { endpoint, ownUrls, version, logger } = options;
-  if (leadsToItself(endpoint, ownUrls)) {
+  if (leadsToItself(endpoint, ownUrls) || (await saysToBe(endpoint, ownUrls))) {
     logger.error(
       { endpoint },
       "OTEL_EXPORTER_OTLP_ENDPOINT is this service itself: its own traces are not exported",
@@ -77,6 +77,28 @@ export function leadsToItself(endpoint: string, ownUrls: readonly string[]): boo
     if (target.origin === own.origin) return true;
     return portOf(target) === portOf(own) && isOwnHost(target.hostname, own.hostname);
   });
+}
+
+/** Maximum wait for the answer of an endpoint that may be a Waggle. */
+const answerMsMax = 2_000;
+
+/**
+ * Returns whether a Waggle answers at an endpoint whose public URL is one of the service's own: it
+ * is reached by an internal name then.
+ */
+async function saysToBe(endpoint: string, ownUrls: readonly string[]): Promise<boolean> {
+  try {
+    const response = await fetch(`${endpoint}/v1/deployment`, {
+      headers: { [exportHeader]: "1" },
+      redirect: "error",
+      signal: AbortSignal.timeout(answerMsMax),
+    });
+    const { data } = (await response.json()) as { data?: { public_url?: unknown } };
+    return ownUrls.some((url) => url === data?.public_url);
+  } catch {
+    // A collector, which has no such page, or nothing that answers yet.
+    return false;
+  }
 }
 
 function portOf({ port, protocol }: URL): string {

@@ -15,6 +15,7 @@ import { chunkStepsMax } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Activities } from "./activities.ts";
 import { heartbeatMs } from "./activity.ts";
+import { withSpan } from "./activity-spans.ts";
 import { evaluationTaskQueue } from "./activity-options.ts";
 import { readTls, taskQueue } from "./client.ts";
 import type { TemporalTarget, WorkflowClient } from "./client.ts";
@@ -31,6 +32,8 @@ export type StartWorkerOptions = {
   readonly client: Pick<WorkflowClient, "connection" | "ensureSchedules" | "findFault">;
   readonly activities: Activities;
   readonly logger: Logger;
+  /** Whether activities make OpenTelemetry spans. */
+  readonly isTracing: boolean;
 };
 
 const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
@@ -55,7 +58,7 @@ const lookMs = 5_000;
 
 /** Starts work as soon as Temporal is available. Never fails: problems are logged. */
 export function startWorker(options: StartWorkerOptions): WorkflowWorker {
-  const { target, logger } = options;
+  const { target, logger, isTracing } = options;
   installRuntime(logger);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -91,6 +94,9 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
       await runTogether([
         {
           ...{ ...common, taskQueue, workflowBundle },
+          // Steps of evaluations make no spans: they follow events, so that two Waggles that
+          // export to each other would feed each other.
+          interceptors: { activity: [asBackgroundWork, ...(isTracing ? [withSpan] : [])] },
           maxConcurrentActivityTaskExecutions: activitiesMax,
           maxCachedWorkflows: cachedWorkflowsMax,
         },

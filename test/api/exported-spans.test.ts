@@ -69,6 +69,19 @@ describe("exported spans", () => {
   });
 });
 
+test("are not exported to an internal name of a service that says to be the same", async () => {
+  const publicUrl = "https://waggle.example.org";
+  const other = await startService({ "public-url": publicUrl });
+  onTestFinished(() => other.stop());
+  vi.clearAllMocks();
+
+  const traces = await exportTo(other.url, publicUrl);
+  await traces.stop();
+
+  expect(logger.info).not.toHaveBeenCalled();
+  expect(logger.error).toHaveBeenCalledOnce();
+});
+
 test.each([
   { endpoint: "http://localhost:8080", own: "http://127.0.0.1:8080", isSelf: true },
   { endpoint: "http://[::1]:8080/x", own: "http://0.0.0.0:8080", isSelf: true },

@@ -32,7 +32,7 @@ export async function startEvaluationWorker(
     ...createBackfillActivities({ backfillRuns: given }),
   } as Activities;
   const logger = createLogger("fatal");
-  const worker = startWorker({ target, client, activities, logger });
+  const worker = startWorker({ target, client, activities, logger, isTracing: false });
   return {
     client,
     async stop() {
