@@ -43,7 +43,7 @@ export type StandIn = {
   readonly url: string;
   /** `base_url` of each provider, by type. */
   readonly urls: Readonly<Record<StandInApi, string>>;
-  /** The last 5,000 requests, oldest first. */
+  /** The last 20,000 requests, oldest first. */
   readonly requests: readonly SeenRequest[];
   /** Returns the number of requests whose answer is not over. */
   running(): number;
@@ -62,7 +62,7 @@ export type StandInOptions = {
   readonly text?: string;
 };
 
-const requestsMax = 5_000;
+const requestsMax = 20_000;
 
 /**
  * Starts the stand-in on `port` (0: any free one). A chat with tools and without a tool result
