@@ -113,6 +113,32 @@ describe("image, compose and chart", () => {
     },
   );
 
+  test("compose has a Temporal that can write its volume, and links that lead to serve", () => {
+    const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
+      services: {
+        temporal: { image: string; user: string };
+        serve: { environment: Record<string, string>; ports: string[] };
+      };
+    };
+    const { image, user } = services.temporal;
+
+    expect(image).toMatch(/:\d+\.\d+\.\d+$/);
+    // A new volume belongs to root, and the image's own user is another.
+    expect(user).toBe("0:0");
+    expect(services.serve.environment["WAGGLE_PUBLIC_URL"]).toBe("http://127.0.0.1:8080");
+    expect(services.serve.ports).toEqual(["127.0.0.1:8080:8080"]);
+  });
+
+  test("a pod's time to end is longer than its process may take", () => {
+    const [, more = "0"] = /drainSeconds (\d+) \}\}/.exec(templates) ?? [];
+    const service = read("src/commands/service.ts");
+    const [, close = "NaN"] = /closeGraceMs = ([\d_]+);/.exec(service) ?? [];
+    const delay = settings.find(({ flag }) => flag === "shutdown-delay-ms");
+
+    const ownMs = Number(delay?.fallback) + Number(close.replaceAll("_", ""));
+    expect(Number(more) * 1_000).toBeGreaterThan(ownMs);
+  });
+
   test("compose runs migrate before serve and worker", () => {
     const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
       services: Record<string, { command: string[]; depends_on: Record<string, unknown> }>;
