@@ -87,6 +87,38 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test.each([
+    ["the list", "", "Answers", /\/queues\/[^/]+$/],
+    ["one", () => `/${queueId}`, "The second question", /\/traces\/[^/]+\?event=reviewed-1$/],
+  ])("have links in %s, which open in a new tab", async (_, rest, text, address) => {
+    const { page, faults } = await app.open(path(typeof rest === "string" ? rest : rest()));
+    const row = page.getByRole("row").filter({ hasText: text });
+    const link = row.getByRole("link").filter({ hasText: text });
+    const opensTab = async (click: () => Promise<void>): Promise<string> => {
+      const [tab] = await Promise.all([page.context().waitForEvent("page"), click()]);
+      await tab.waitForURL(address);
+      const url = tab.url();
+      await tab.close();
+      return url;
+    };
+    await link.waitFor();
+    const before = page.url();
+
+    const opened = [
+      await opensTab(() => link.click({ modifiers: ["ControlOrMeta"] })),
+      await opensTab(() => link.click({ button: "middle" })),
+    ];
+
+    const href = app.service.url + ((await link.getAttribute("href")) ?? "");
+    expect(opened).toEqual([href, href]);
+    expect(page.url()).toBe(before);
+    // The keys of the table go on after a click on a link.
+    expect(await page.locator('[role="grid"]:focus').count()).toBe(1);
+    await link.click();
+    await page.waitForURL(href);
+    expect(faults).toEqual([]);
+  });
+
   test("say that the criteria could not be read, and read them again", async () => {
     const { page, faults } = await app.open(path());
     await page.route("**/ListMetrics**", (route) => route.abort());

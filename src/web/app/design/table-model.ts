@@ -21,6 +21,8 @@ export type Column<Item extends RowData> = {
   readonly width?: number;
   /** Share of the room that is left over; default 0. */
   readonly grow?: number;
+  /** True if its cells have a button of their own, which a link must not hold. */
+  readonly hasControl?: boolean;
   /** `end` for numbers. */
   readonly align?: "start" | "end";
   /**

@@ -5,7 +5,7 @@
 import type { Cell, Row, RowData } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useId, useRef, useState } from "react";
-import type { CSSProperties, KeyboardEvent, ReactNode } from "react";
+import type { CSSProperties, FocusEvent, KeyboardEvent, ReactNode } from "react";
 import { useCommands } from "../shell/commands.ts";
 import { Checkbox } from "./input.tsx";
 import { revealRow } from "./reveal-row.ts";
@@ -24,6 +24,11 @@ export type TableProps<Item extends RowData> = {
   readonly rows: readonly Item[];
   readonly idOf: (row: Item) => string;
   readonly onOpen?: (row: Item) => void;
+  /**
+   * Address of the page that `onOpen` opens, which makes links of the row's cells; stable between
+   * renders. Undefined for a row whose page is not known.
+   */
+  readonly hrefOf?: ((row: Item) => string | undefined) | undefined;
   /** Id of the row that is open beside the table. */
   readonly openId?: string | undefined;
   /** Ids of the selected rows; with it the rows have boxes. */
@@ -131,7 +136,8 @@ type TableRowProps<Item extends RowData> = TableProps<Item> & {
 };
 
 function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
-  const { row, elementId, index, topPx, isActive, onActivate, onOpen, selected, onSelect } = props;
+  const { row, elementId, index, topPx, isActive, onActivate, onOpen, hrefOf } = props;
+  const { selected, onSelect } = props;
   const isSelected = selected?.has(row.id) === true;
   return (
     <div
@@ -146,7 +152,12 @@ function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
       data-opens={onOpen !== undefined}
       data-fresh={props.freshIds?.has(row.id) === true}
       style={{ transform: `translateY(${topPx}px)` }}
-      onClick={() => {
+      onClick={(event) => {
+        if (hrefOf) {
+          // The browser itself opens the link in another tab or window.
+          if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+          event.preventDefault();
+        }
         onActivate();
         // A click that ends the marking of text opens nothing.
         if (globalThis.getSelection()?.isCollapsed !== false) onOpen?.(row.original);
@@ -162,7 +173,7 @@ function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
           />
         </div>
       )}
-      <TableCells row={row} columns={props.columns} />
+      <TableCells row={row} columns={props.columns} hrefOf={hrefOf} />
     </div>
   );
 }
@@ -171,15 +182,26 @@ type TableCellsProps<Item extends RowData> = {
   readonly row: Row<typeof features, Item>;
   /** Cells change with the columns, although the row stays. */
   readonly columns: readonly Column<Item>[];
+  readonly hrefOf: TableProps<Item>["hrefOf"];
 };
 
 /** Rendered once for a row: scrolling only moves the row. */
-const TableCells = memo(function TableCells<Item extends RowData>({ row }: TableCellsProps<Item>) {
-  return row.getAllCells().map((cell) => <TableCell key={cell.id} cell={cell} />);
+const TableCells = memo(function TableCells<Item extends RowData>({
+  row,
+  hrefOf,
+}: TableCellsProps<Item>) {
+  const href = hrefOf?.(row.original);
+  return row.getAllCells().map((cell) => <TableCell key={cell.id} cell={cell} href={href} />);
 }) as <Item extends RowData>(props: TableCellsProps<Item>) => ReactNode;
 
-function TableCell<Item extends RowData>({ cell }: { readonly cell: Cell<typeof features, Item> }) {
+type TableCellProps<Item extends RowData> = {
+  readonly cell: Cell<typeof features, Item>;
+  readonly href: string | undefined;
+};
+
+function TableCell<Item extends RowData>({ cell, href }: TableCellProps<Item>) {
   const column = cell.column.columnDef.meta as Column<Item>;
+  const content = column.cell(cell.row.original);
   return (
     <div
       className="table-cell"
@@ -187,9 +209,21 @@ function TableCell<Item extends RowData>({ cell }: { readonly cell: Cell<typeof 
       data-align={column.align}
       style={{ width: `var(--column-${column.id})`, flexGrow: column.grow ?? 0 }}
     >
-      {column.cell(cell.row.original)}
+      {href === undefined || column.hasControl === true ? (
+        content
+      ) : (
+        // Not dragged, so that its text can be marked; the focus stays in the table for its keys.
+        <a className="table-link" href={href} tabIndex={-1} draggable={false} onFocus={focusGrid}>
+          {content}
+        </a>
+      )}
     </div>
   );
+}
+
+/** Moves the focus from a link to its table; a scroll would move the link from the pointer. */
+function focusGrid({ currentTarget }: FocusEvent<HTMLElement>): void {
+  currentTarget.closest<HTMLElement>('[role="grid"]')?.focus({ preventScroll: true });
 }
 
 function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {

@@ -1,14 +1,12 @@
 // One queue: how far it is, its events, and how far the reviewers agree.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate, useRouter } from "@tanstack/react-router";
 import { Pencil, Play, Trash2 } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
-import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { toApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
-import { callRpc } from "../../api/transport.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
@@ -25,13 +23,18 @@ import { QueueAgreementView } from "./queue-agreement.tsx";
 import { QueueDialog } from "./queue-dialog.tsx";
 import { QueueProgressView } from "./queue-progress.tsx";
 import { queueRoute } from "./route.tsx";
+import { readSessionIds, useSessionIds } from "./use-session-ids.ts";
 import "../../design/layout.css";
 import "./queues.css";
 
 const tones = { completed: "good", claimed: "info" } as const;
 
-/** An event of the queue with its question and answer. */
-type Row = QueueItem & { readonly summary: EventSummary | null | undefined };
+/** An event of the queue with its question, its answer and its session. */
+type Row = QueueItem & {
+  readonly summary: EventSummary | null | undefined;
+  /** Undefined while it is read, null if it could not be. */
+  readonly sessionId: string | null | undefined;
+};
 
 const columns: readonly Column<Row>[] = [
   {
@@ -68,6 +71,7 @@ const columns: readonly Column<Row>[] = [
     id: "event",
     header: "Event",
     width: 168,
+    hasControl: true,
     cell: ({ eventId }) => <Identifier value={eventId} />,
   },
 ];
@@ -142,14 +146,19 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
   );
   const { fetchNextPage } = pages;
   const items = useMemo(() => pages.data?.pages.flatMap((page) => page.items), [pages.data]);
-  const summaries = useSummariesOf(
-    useMemo(() => (items ?? []).map(({ eventId }) => eventId), [items]),
-  );
+  const eventIds = useMemo(() => (items ?? []).map(({ eventId }) => eventId), [items]);
+  const summaries = useSummariesOf(eventIds);
+  const sessionIdOf = useSessionIds(eventIds);
   const rows = useMemo(
-    () => items?.map((item) => ({ ...item, summary: summaries.get(item.eventId) })),
-    [items, summaries],
+    () =>
+      items?.map((item) => ({
+        ...item,
+        summary: summaries.get(item.eventId),
+        sessionId: sessionIdOf(item.eventId),
+      })),
+    [items, summaries, sessionIdOf],
   );
-  const openEvent = useOpenEvent();
+  const { openEvent, hrefOf } = useEventPages();
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const progress = pages.data?.pages[0]?.progress;
   if (pages.error && !rows) {
@@ -166,7 +175,8 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
           columns={columns}
           rows={rows}
           idOf={({ eventId }) => eventId}
-          onOpen={({ eventId }) => void openEvent(eventId)}
+          onOpen={(row) => void openEvent(row)}
+          hrefOf={hrefOf}
           onMore={pages.hasNextPage ? readMore : undefined}
           isLoadingMore={pages.isFetchingNextPage}
           empty={
@@ -180,28 +190,36 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
   );
 }
 
-/** Opens an event in its session, which a queue does not name. */
-function useOpenEvent(): (eventId: string) => Promise<void> {
+/** Returns how an event is opened in its session, and the address of that. */
+function useEventPages() {
   const { projectId } = queueRoute.useParams();
   const navigate = useNavigate();
-  return async (eventId) => {
-    const input = { eventIds: [eventId], projections: ["session_id"] };
+  const router = useRouter();
+  const openEvent = async ({ eventId, sessionId: known }: Row): Promise<void> => {
     try {
-      const { events } = await callRpc(ExportService.method.getEvents, input, { projectId });
-      const sessionId = events[0]?.sessionId;
-      if (sessionId === undefined) {
-        showToast({ text: "The event was deleted, or it belongs to no session.", tone: "bad" });
-        return;
-      }
-      await navigate({
-        to: "/app/p/$projectId/traces/$sessionId",
-        params: { projectId, sessionId },
-        search: { event: eventId },
-      });
+      const sessionId = known ?? (await readSessionIds({ projectId, ids: [eventId] })).get(eventId);
+      if (typeof sessionId === "string") await navigate(toEvent(projectId, sessionId, eventId));
+      else showToast({ text: "The event was deleted, or it belongs to no session.", tone: "bad" });
     } catch (error) {
       showToast({ text: toApiError(error).message, tone: "bad" });
     }
   };
+  const hrefOf = useCallback(
+    ({ eventId, sessionId }: Row) =>
+      typeof sessionId === "string"
+        ? router.buildLocation(toEvent(projectId, sessionId, eventId)).href
+        : undefined,
+    [router, projectId],
+  );
+  return { openEvent, hrefOf };
+}
+
+function toEvent(projectId: string, sessionId: string, eventId: string) {
+  return {
+    to: "/app/p/$projectId/traces/$sessionId",
+    params: { projectId, sessionId },
+    search: { event: eventId },
+  } as const;
 }
 
 type DeleteQueueProps = {

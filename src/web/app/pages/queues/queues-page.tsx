@@ -1,7 +1,7 @@
 // The annotation queues of a project.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useRouter } from "@tanstack/react-router";
 import { ListChecks, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
@@ -63,7 +63,10 @@ const columns: readonly Column<Queue>[] = [
     width: 96,
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
-  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+  {
+    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    cell: ({ id }) => <Identifier value={id} />,
+  },
 ];
 
 type QueueCountProps = { readonly queueId: string; readonly state: "pending" | "completed" };
@@ -73,15 +76,23 @@ function QueueCount({ queueId, state }: QueueCountProps) {
   return <Count value={data?.progress?.[state]} />;
 }
 
+function toQueue(projectId: string, queueId: string) {
+  return { to: "/app/p/$projectId/queues/$queueId", params: { projectId, queueId } } as const;
+}
+
 export function QueuesPage() {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [isCreating, setCreating] = useState(false);
   const { data, error, refetch } = useRpc(QueueService.method.listQueues, {});
+  const router = useRouter();
   const open = useCallback(
-    (queueId: string) =>
-      void navigate({ to: "/app/p/$projectId/queues/$queueId", params: { projectId, queueId } }),
+    (queueId: string) => void navigate(toQueue(projectId, queueId)),
     [navigate, projectId],
+  );
+  const hrefOf = useCallback(
+    ({ id }: Queue) => router.buildLocation(toQueue(projectId, id)).href,
+    [router, projectId],
   );
   useCommands([
     { id: "queues.create", title: "Create a queue", keys: "n", run: () => setCreating(true) },
@@ -102,6 +113,7 @@ export function QueuesPage() {
           rows={data.queues}
           idOf={({ id }) => id}
           onOpen={({ id }) => open(id)}
+          hrefOf={hrefOf}
           empty={
             <EmptyState icon={<ListChecks />} title="No queues yet" action={create}>
               A queue holds events that people score. Events that match its filters come in by
