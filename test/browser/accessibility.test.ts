@@ -1,13 +1,14 @@
 // Every address of the app, in light and dark, wide and narrow: nothing that axe-core calls
-// serious, nothing that the browser complains of, nothing that scrolls sideways, no control over
-// another. The addresses come from the app's own router, so that a new page without a row here
-// fails.
+// serious, nothing that the browser complains of, nothing that scrolls sideways (in settings no
+// table either), no control over another. The addresses come from the app's own router, so that a
+// new page without a row here fails.
 
 import { expect, test } from "vitest";
 import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
 import type { OpenPage, TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
 import { findOverlaps } from "./support/overlaps.ts";
+import { findSideways } from "./support/sideways.ts";
 import { seedSessions } from "./support/seed.ts";
 
 type Seeded = Readonly<Record<"dataset" | "metric" | "prompt" | "queue" | "alert", string>>;
@@ -57,6 +58,7 @@ async function prepare(app: TestApp): Promise<void> {
       template: [{ role: "system", content: "Greet {{ name }}." }],
     },
   });
+  await giveSettings(app);
   const alert = await call("/v1/alerts", anAlert("http://127.0.0.1:9/"));
   seeded = {
     dataset: dataset_id,
@@ -65,6 +67,25 @@ async function prepare(app: TestApp): Promise<void> {
     queue: String(queue["queue"]?.["id"]),
     alert: String(alert["data"]?.["id"]),
   };
+}
+
+/** Gives rows to the tables of settings. */
+async function giveSettings(app: TestApp): Promise<void> {
+  const { service } = app;
+  const project = `/v1/projects/${service.projectId}`;
+  await app.call("POST", `${project}/provider_credentials`, {
+    ...{ name: "our-own-account", provider: "openai", api_key: "sk-x" },
+    base_url: "https://models.of-a-long-name.example.com/v1",
+  });
+  const response = await fetch(`${service.url}${project}/members`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.controlPlaneKey}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ email: "ada.of-a-long-name@example.com", role: "project_viewer" }),
+  });
+  if (!response.ok) throw new Error(await response.text());
 }
 
 const app = givenApp({
@@ -177,6 +198,8 @@ async function look(opened: OpenPage, href: string, shows: Visit["shows"]) {
     found.push(...(await findings()).map((finding) => `${colorScheme}: ${finding}`));
   }
   found.push(...(await findOverlaps(page)));
+  // Lists of traces and the like keep their columns, and scroll them.
+  if (href.includes("/settings")) found.push(...(await findSideways(page)));
   const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
   return isWide === true ? [...found, "scrolls sideways"] : found;
 }

@@ -1,10 +1,11 @@
 // Pages in a window as narrow as a phone's: the first things to read and to do are in view.
 
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { agentTrace } from "./support/agent-trace.ts";
 import type { TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
+import { findSideways } from "./support/sideways.ts";
 
 async function prepare(app: TestApp): Promise<void> {
   const events = agentTrace({ sessionId: "refund", startMs: Date.now() - 180_000 });
@@ -20,6 +21,50 @@ const narrow = { size: "narrow" } as const;
 async function edgesOf(element: Locator): Promise<readonly [number, number]> {
   const box = await element.boundingBox();
   return box ? [box.x, box.x + box.width] : [Number.NaN, Number.NaN];
+}
+
+/** Answers lists of settings with rows, some of which take long to come about. */
+async function answerSettings(page: Page): Promise<void> {
+  const at = "2026-09-21T13:00:00Z";
+  const answers = {
+    ListMembers: [
+      {
+        ...{ userId: "ada", email: "ada.of-a-long-name@example.com", name: "Ada" },
+        ...{ role: "project_viewer", createdBy: "user:someone.else@example.com", createdAt: at },
+      },
+    ],
+    ListProviderCredentials: [
+      {
+        ...{ credentialId: "one", name: "our-own-account", provider: "openai" },
+        baseUrl: "https://models.of-a-long-name.example.com/v1/chat",
+        ...{ secrets: ["api_key"], updatedAt: at },
+      },
+    ],
+    ListRetentionRuns: [
+      {
+        ...{ id: "one", state: "completed", cutoff: at, createdAt: at, endedAt: at },
+        ...{ deleted: { sessions: 1_200_000, events: 98_765_432 }, files: ["a.parquet"] },
+      },
+    ],
+    ListAuditLog: [
+      {
+        ...{ sequence: 12_345, at, actorType: "user", actorName: "ada.of-a-long-name@example.com" },
+        ...{ action: "provider_credential.create", scopeType: "project", scopeId: "one" },
+        ...{ targetType: "provider_credential", targetId: "01a2206c-de74-7136" },
+      },
+    ],
+    ListArchivals: [
+      {
+        ...{ scopeType: "workspace", scopeId: "one", name: "A workspace of a long name" },
+        ...{ state: "running", projects: { total: 12, done: 3 }, startedAt: at },
+        ...{ archivedBy: "someone.else@example.com", workflowId: "archive-workspace-one" },
+        temporalUrl: `${app.service.url}/temporal`,
+      },
+    ],
+  };
+  for (const [name, data] of Object.entries(answers)) {
+    await page.route(`**/${name}**`, (route) => route.fulfill({ json: { success: true, data } }));
+  }
 }
 
 describe("a narrow window", () => {
@@ -63,6 +108,30 @@ describe("a narrow window", () => {
     expect((chosen?.y ?? 0) + (chosen?.height ?? 0)).toBeLessThanOrEqual(
       (tree?.y ?? 0) + (tree?.height ?? 0) + 1,
     );
+    expect(faults).toEqual([]);
+  });
+
+  test("has all of each table of settings in view", async () => {
+    const { page, faults, picture } = await app.open(path("settings?tab=keys"), narrow);
+    await answerSettings(page);
+    const { orgId } = app.service.project;
+    const found: string[] = [];
+
+    for (const [tab, text, address] of [
+      ["members", "ada.of-a-long-name@example.com", path("settings?tab=members")],
+      ["providers", "our-own-account/", path("settings?tab=providers")],
+      ["retention", "completed", path("settings?tab=retention")],
+      ["keys", "active", path("settings?tab=keys")],
+      ["archivals", "A workspace", `/app/settings?level=org&id=${orgId}&tab=archivals`],
+      ["audit", "provider_credential", `/app/settings?level=org&id=${orgId}&tab=audit`],
+    ] as const) {
+      await page.goto(app.service.url + address);
+      await page.getByRole("row").filter({ hasText: text }).first().waitFor({ timeout: 20_000 });
+      await picture(`narrow-${tab}`);
+      found.push(...(await findSideways(page)).map((one) => `${tab}: ${one}`));
+    }
+
+    expect(found).toEqual([]);
     expect(faults).toEqual([]);
   });
 

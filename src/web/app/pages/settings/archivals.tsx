@@ -10,6 +10,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ArchivalProjects, ArchivalState, ArchivalWorkflow, isRunning } from "./archival-parts.tsx";
 import { isLevel, levelNames, toMs } from "./scope.ts";
+import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 /** Time between two looks while an archival runs, and while none does. */
 const followMs = 3_000;
@@ -40,22 +41,12 @@ export function Archivals({ orgId }: { readonly orgId: string }) {
   return (
     <div className="settings-sections">
       {pages.error ? <ErrorState error={pages.error} isInline onRetry={retry} /> : null}
-      <table className="settings-table" aria-label="Archivals">
-        <thead>
-          <tr>
-            <th>Scope</th>
-            <th>State</th>
-            <th>Progress</th>
-            <th>Started</th>
-            <th>Workflow</th>
-          </tr>
-        </thead>
-        <tbody>
-          {archivals.map((archival) => (
-            <ArchivalRow key={archival.scopeId} archival={archival} />
-          ))}
-        </tbody>
-      </table>
+      <SettingsTable
+        label="Archivals"
+        columns={columns}
+        rows={archivals}
+        idOf={({ scopeId }) => scopeId}
+      />
       {pages.hasNextPage ? (
         <Button
           busyLabel={pages.isFetchingNextPage && "Loading…"}
@@ -76,29 +67,34 @@ function NoArchivals() {
   );
 }
 
-function ArchivalRow({ archival }: { readonly archival: Archival }) {
-  const { name, scopeType, scopeId, archivedBy } = archival;
-  return (
-    <tr>
-      <td>
-        <span className="truncate" title={`${name}: ${scopeId}`}>
-          {name}
-        </span>
+const columns: readonly SettingsColumn<Archival>[] = [
+  {
+    header: "Scope",
+    titleOf: ({ name, scopeId }) => `${name}: ${scopeId}`,
+    cell: ({ name, scopeType }) => (
+      <>
+        <span className="truncate">{name}</span>
         <small>{isLevel(scopeType) ? levelNames[scopeType] : scopeType}</small>
-      </td>
-      <td>
-        <ArchivalState archival={archival} />
-      </td>
-      <td className="archival-progress">
-        <ArchivalProjects archival={archival} />
-      </td>
-      <td title={`by ${archivedBy}`}>
-        <Time value={toMs(archival.startedAt)} />
+      </>
+    ),
+  },
+  {
+    ...{ header: "State", isMajor: true },
+    cell: (archival) => <ArchivalState archival={archival} />,
+  },
+  {
+    ...{ header: "Progress", className: "archival-progress" },
+    cell: (archival) => <ArchivalProjects archival={archival} />,
+  },
+  {
+    header: "Started",
+    titleOf: ({ archivedBy }) => `by ${archivedBy}`,
+    cell: ({ startedAt, archivedBy }) => (
+      <>
+        <Time value={toMs(startedAt)} />
         <small className="truncate">{archivedBy}</small>
-      </td>
-      <td>
-        <ArchivalWorkflow archival={archival} />
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { header: "Workflow", cell: (archival) => <ArchivalWorkflow archival={archival} /> },
+];

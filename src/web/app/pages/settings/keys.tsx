@@ -18,6 +18,7 @@ import { CreateKey } from "./create-key.tsx";
 import { type KeyKind, keyInput, keyKinds } from "./key-kinds.ts";
 import type { ProjectSettingsSearch } from "./route.tsx";
 import { type ScopeRef, toMs } from "./scope.ts";
+import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 export function Keys({ scope }: { readonly scope: ScopeRef }) {
   const kinds = keyKinds.filter(({ levels }) => levels.includes(scope.level));
@@ -76,26 +77,12 @@ function KeyList({ kind, scope }: KeyListProps) {
   }
   return (
     <>
-      <table className="settings-table settings-keys" aria-label={`${kind.title} keys`}>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Status</th>
-            <th>Ends</th>
-            <th>Value</th>
-            <th>Created</th>
-            <th>Last used</th>
-            <th>
-              <span className="visually-hidden">Acts</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((key) => (
-            <KeyRow key={key.keyId} apiKey={key} onRevoke={() => setEnding(key)} />
-          ))}
-        </tbody>
-      </table>
+      <SettingsTable
+        label={`${kind.title} keys`}
+        columns={[...keyColumns, actsColumn(setEnding)]}
+        rows={rows}
+        idOf={({ keyId }) => keyId}
+      />
       {keys.hasNextPage ? (
         <Button onClick={() => void keys.fetchNextPage()}>Show more keys</Button>
       ) : null}
@@ -110,46 +97,53 @@ function isBeingRevoked({ revokedAt, revocationConfirmedAt }: ApiKey): boolean {
   return revokedAt !== undefined && revocationConfirmedAt === undefined;
 }
 
-type KeyRowProps = { readonly apiKey: ApiKey; readonly onRevoke: () => void };
-
-function KeyRow({ apiKey, onRevoke }: KeyRowProps) {
-  const { name, description, permissions, maskedPrefix, createdBy, status } = apiKey;
-  const permitted = permissions.join(", ");
-  return (
-    <tr>
-      <td>
+const keyColumns: readonly SettingsColumn<ApiKey>[] = [
+  {
+    header: "Name",
+    cell: ({ name, description, permissions }) => (
+      <>
         <span className="truncate" title={description ?? name}>
           {name}
         </span>
-        {permitted === "" ? null : (
-          <small className="truncate" title={permitted}>
-            {permitted}
+        {permissions.length === 0 ? null : (
+          <small className="truncate" title={permissions.join(", ")}>
+            {permissions.join(", ")}
           </small>
         )}
-      </td>
-      <td>
-        <KeyStatus apiKey={apiKey} />
-      </td>
-      <td className="numeric">{dayOf(apiKey)}</td>
-      <td>
-        <code>{maskedPrefix}</code>
-      </td>
-      <td title={`by ${createdBy}`}>
-        <Time value={toMs(apiKey.createdAt)} />
+      </>
+    ),
+  },
+  { header: "Status", isMajor: true, cell: (key) => <KeyStatus apiKey={key} /> },
+  { header: "Ends", isMajor: true, className: "numeric", cell: dayOf },
+  { header: "Value", cell: ({ maskedPrefix }) => <code>{maskedPrefix}</code> },
+  {
+    header: "Created",
+    titleOf: ({ createdBy }) => `by ${createdBy}`,
+    cell: ({ createdAt, createdBy }) => (
+      <>
+        <Time value={toMs(createdAt)} />
         <small className="truncate">{createdBy}</small>
-      </td>
-      <td>
-        <Time value={toMs(apiKey.lastUsedAt)} />
-      </td>
-      <td>
-        {status === "revoked" ? null : (
-          <Button size="small" variant="ghost" aria-label={`Revoke ${name}`} onClick={onRevoke}>
-            Revoke
-          </Button>
-        )}
-      </td>
-    </tr>
-  );
+      </>
+    ),
+  },
+  { header: "Last used", cell: ({ lastUsedAt }) => <Time value={toMs(lastUsedAt)} /> },
+];
+
+function actsColumn(onRevoke: (key: ApiKey) => void): SettingsColumn<ApiKey> {
+  return {
+    ...{ header: "Acts", isHeaderHidden: true, isMajor: true },
+    cell: (key) =>
+      key.status === "revoked" ? null : (
+        <Button
+          size="small"
+          variant="ghost"
+          aria-label={`Revoke ${key.name}`}
+          onClick={() => onRevoke(key)}
+        >
+          Revoke
+        </Button>
+      ),
+  };
 }
 
 function dayOf({ expiresAt }: ApiKey): string {

@@ -11,6 +11,7 @@ import { ConfirmDialog, Dialog, Drawer } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { memberScope, type ScopeRef, toMs } from "./scope.ts";
+import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = MemberService;
 
@@ -73,64 +74,54 @@ type MemberTableProps = {
 
 function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
   const update = useRpcMutation(method.updateMember, { changes: [method.listMembers] });
+  const columns: readonly SettingsColumn<Member>[] = [
+    {
+      header: "Person",
+      cell: ({ email, name }) => (
+        <>
+          <span className="truncate">{email}</span>
+          {name === undefined ? null : <small className="truncate">{name}</small>}
+        </>
+      ),
+    },
+    {
+      header: "Role",
+      isMajor: true,
+      cell: ({ userId, email, role: current }) => (
+        <Select
+          isSmall
+          aria-label={`Role of ${email}`}
+          value={current}
+          options={optionsOf(roles, current)}
+          disabled={update.isPending}
+          onChange={(role) => update.mutate({ scope: memberScope(scope), userId, role })}
+        />
+      ),
+    },
+    { header: "Added", cell: ({ createdAt }) => <Time value={toMs(createdAt)} /> },
+    {
+      header: "By",
+      titleOf: ({ createdBy }) => createdBy,
+      cell: ({ createdBy }) => <span className="truncate">{createdBy}</span>,
+    },
+    {
+      ...{ header: "Acts", isHeaderHidden: true, isMajor: true },
+      cell: (member) => (
+        <Button
+          size="small"
+          variant="ghost"
+          aria-label={`Remove ${member.email}`}
+          onClick={() => onRemove(member)}
+        >
+          Remove
+        </Button>
+      ),
+    },
+  ];
   return (
     <>
       {update.error ? <ErrorState error={update.error} isInline /> : null}
-      <table className="settings-table" aria-label="Members">
-        <thead>
-          <tr>
-            <th>Person</th>
-            <th>Role</th>
-            <th>Added</th>
-            <th>By</th>
-            <th>
-              <span className="visually-hidden">Acts</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((member) => (
-            <tr key={member.userId}>
-              <td>
-                <span className="truncate">{member.email}</span>
-                {member.name === undefined ? null : (
-                  <small className="truncate">{member.name}</small>
-                )}
-              </td>
-              <td>
-                <Select
-                  isSmall
-                  aria-label={`Role of ${member.email}`}
-                  value={member.role}
-                  options={optionsOf(roles, member.role)}
-                  disabled={update.isPending}
-                  onChange={(role) =>
-                    update.mutate({ scope: memberScope(scope), userId: member.userId, role })
-                  }
-                />
-              </td>
-              <td>
-                <Time value={toMs(member.createdAt)} />
-              </td>
-              <td>
-                <span className="truncate" title={member.createdBy}>
-                  {member.createdBy}
-                </span>
-              </td>
-              <td>
-                <Button
-                  size="small"
-                  variant="ghost"
-                  aria-label={`Remove ${member.email}`}
-                  onClick={() => onRemove(member)}
-                >
-                  Remove
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <SettingsTable label="Members" columns={columns} rows={rows} idOf={({ userId }) => userId} />
     </>
   );
 }

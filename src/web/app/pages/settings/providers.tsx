@@ -16,6 +16,7 @@ import { Time } from "../../design/values.tsx";
 import { Aliases } from "./aliases.tsx";
 import { modelMethods, ProviderForm } from "./provider-form.tsx";
 import { connectionScope, levelNames, type ScopeRef, toMs } from "./scope.ts";
+import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = ProviderCredentialService;
 
@@ -70,58 +71,48 @@ type CredentialTableProps = {
 };
 
 function CredentialTable({ rows, onEdit, onRemove }: CredentialTableProps) {
+  const columns: readonly SettingsColumn<ProviderCredential>[] = [
+    { header: "Name", cell: ({ name }) => <code>{name}/</code> },
+    { header: "Provider", cell: ({ provider }) => provider },
+    {
+      header: "Address",
+      titleOf: ({ baseUrl }) => baseUrl,
+      cell: ({ baseUrl, resourceName, region }) => (
+        <span className="truncate">{baseUrl ?? resourceName ?? region ?? "its own"}</span>
+      ),
+    },
+    {
+      header: "Secrets",
+      cell: ({ secrets }) => secrets.map((secret) => <Badge key={secret}>{secret} stored</Badge>),
+    },
+    { header: "Changed", cell: ({ updatedAt }) => <Time value={toMs(updatedAt)} /> },
+    {
+      ...{ header: "Acts", isHeaderHidden: true, isMajor: true, className: "settings-row-acts" },
+      cell: (one) => (
+        <>
+          <IconButton
+            size="small"
+            label={`Change ${one.name}`}
+            icon={<Pencil />}
+            onClick={() => onEdit(one)}
+          />
+          <IconButton
+            size="small"
+            label={`Delete ${one.name}`}
+            icon={<Trash2 />}
+            onClick={() => onRemove(one)}
+          />
+        </>
+      ),
+    },
+  ];
   return (
-    <table className="settings-table" aria-label="Credentials">
-      <thead>
-        <tr>
-          <th>Name</th>
-          <th>Provider</th>
-          <th>Address</th>
-          <th>Secrets</th>
-          <th>Changed</th>
-          <th>
-            <span className="visually-hidden">Acts</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((one) => (
-          <tr key={one.credentialId}>
-            <td>
-              <code>{one.name}/</code>
-            </td>
-            <td>{one.provider}</td>
-            <td>
-              <span className="truncate" title={one.baseUrl}>
-                {one.baseUrl ?? one.resourceName ?? one.region ?? "its own"}
-              </span>
-            </td>
-            <td>
-              {one.secrets.map((secret) => (
-                <Badge key={secret}>{secret} stored</Badge>
-              ))}
-            </td>
-            <td>
-              <Time value={toMs(one.updatedAt)} />
-            </td>
-            <td className="settings-row-acts">
-              <IconButton
-                size="small"
-                label={`Change ${one.name}`}
-                icon={<Pencil />}
-                onClick={() => onEdit(one)}
-              />
-              <IconButton
-                size="small"
-                label={`Delete ${one.name}`}
-                icon={<Trash2 />}
-                onClick={() => onRemove(one)}
-              />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <SettingsTable
+      label="Credentials"
+      columns={columns}
+      rows={rows}
+      idOf={({ credentialId }) => credentialId}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 // Retention of a project: how many days it keeps its sessions, and the reports of its deletions.
 
 import { useState } from "react";
-import { RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
+import { type RetentionRun, RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
@@ -11,6 +11,7 @@ import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { toMs } from "./scope.ts";
+import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = RetentionService;
 
@@ -85,6 +86,26 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
   );
 }
 
+const columns: readonly SettingsColumn<RetentionRun>[] = [
+  { header: "Started", cell: ({ createdAt }) => <Time value={toMs(createdAt)} /> },
+  {
+    ...{ header: "State", isMajor: true },
+    cell: ({ state }) => <Status tone={state === "completed" ? "good" : "info"}>{state}</Status>,
+  },
+  { header: "Older than", cell: ({ cutoff }) => formatTime(toMs(cutoff) ?? 0) },
+  { header: "Sessions", align: "end", cell: ({ deleted }) => <Count value={deleted?.sessions} /> },
+  { header: "Events", align: "end", cell: ({ deleted }) => <Count value={deleted?.events} /> },
+  {
+    ...{ header: "Kept: changed", align: "end" },
+    cell: ({ skippedSessions }) => <Count value={skippedSessions} />,
+  },
+  {
+    ...{ header: "Files", align: "end" },
+    titleOf: ({ files }) => files.join("\n"),
+    cell: ({ files }) => <Count value={files.length} />,
+  },
+];
+
 function RetentionRuns({ projectId }: { readonly projectId: string }) {
   const runs = useRpcPages(
     method.listRetentionRuns,
@@ -98,44 +119,7 @@ function RetentionRuns({ projectId }: { readonly projectId: string }) {
       {runs.error ? <ErrorState error={runs.error} isInline /> : null}
       {rows.length === 0 ? <p className="settings-note">None so far.</p> : null}
       {rows.length === 0 ? null : (
-        <table className="settings-table" aria-label="Deletions">
-          <thead>
-            <tr>
-              <th>Started</th>
-              <th>State</th>
-              <th>Older than</th>
-              <th data-align="end">Sessions</th>
-              <th data-align="end">Events</th>
-              <th data-align="end">Kept: changed</th>
-              <th data-align="end">Files</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((run) => (
-              <tr key={run.id}>
-                <td>
-                  <Time value={toMs(run.createdAt)} />
-                </td>
-                <td>
-                  <Status tone={run.state === "completed" ? "good" : "info"}>{run.state}</Status>
-                </td>
-                <td>{formatTime(toMs(run.cutoff) ?? 0)}</td>
-                <td data-align="end">
-                  <Count value={run.deleted?.sessions} />
-                </td>
-                <td data-align="end">
-                  <Count value={run.deleted?.events} />
-                </td>
-                <td data-align="end">
-                  <Count value={run.skippedSessions} />
-                </td>
-                <td data-align="end" title={run.files.join("\n")}>
-                  <Count value={run.files.length} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <SettingsTable label="Deletions" columns={columns} rows={rows} idOf={({ id }) => id} />
       )}
       {runs.hasNextPage ? (
         <Button onClick={() => void runs.fetchNextPage()}>Show more deletions</Button>

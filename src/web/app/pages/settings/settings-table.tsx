@@ -1,0 +1,72 @@
+// SettingsTable: a short table of settings. In a narrow window its minor columns stand below the
+// first one, so that nothing scrolls sideways.
+
+import type { ReactNode } from "react";
+import { useIsNarrowWindow } from "../../shell/shell.tsx";
+
+export type SettingsColumn<Row> = {
+  readonly header: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Shown on hover. */
+  readonly titleOf?: (row: Row) => string | undefined;
+  /** `end` for numbers. */
+  readonly align?: "end";
+  /** True for a column that a narrow window has room for beside the first. */
+  readonly isMajor?: boolean;
+  /** True if the header is only read out. */
+  readonly isHeaderHidden?: boolean;
+  readonly className?: string;
+};
+
+export type SettingsTableProps<Row> = {
+  readonly label: string;
+  readonly columns: readonly SettingsColumn<Row>[];
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => string;
+};
+
+export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTableProps<Row>) {
+  const isNarrow = useIsNarrowWindow();
+  const shown = columns.filter(({ isMajor }, at) => !isNarrow || at === 0 || isMajor === true);
+  const folded = columns.filter((column) => !shown.includes(column));
+  return (
+    <table className="settings-table" aria-label={label}>
+      <thead>
+        <tr>
+          {shown.map(({ header, align, isHeaderHidden = false }) => (
+            <th key={header} data-align={align}>
+              {isHeaderHidden ? <span className="visually-hidden">{header}</span> : header}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={idOf(row)}>
+            {shown.map(({ header, cell, titleOf, align, className }, at) => (
+              <td key={header} data-align={align} className={className} title={titleOf?.(row)}>
+                {cell(row)}
+                {at === 0 && folded.length > 0 ? <Folded columns={folded} row={row} /> : null}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type FoldedProps<Row> = { readonly columns: readonly SettingsColumn<Row>[]; readonly row: Row };
+
+function Folded<Row>({ columns, row }: FoldedProps<Row>) {
+  return (
+    <dl className="settings-folded">
+      {columns.map(({ header, cell, titleOf }) => (
+        <div key={header} title={titleOf?.(row)}>
+          <dt>{header}</dt>
+          <dd>{cell(row)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
