@@ -61,7 +61,7 @@ export async function benchCapacity({ rounds, events }: CapacityOptions): Promis
     await printValidation(costs, single, batch);
     await printSaturation(costs);
     await printEvaluation();
-    console.log(`\n${sizeFor({ ...batch, singleServiceUs: single.serviceUs })}`);
+    console.log(`\n${sizeFor(single, batch)}`);
   } finally {
     await service.stop();
   }
@@ -217,6 +217,9 @@ async function printSaturation(costs: Costs): Promise<void> {
 /** Costs of docs/benchmarks.md, "Evaluate", and times of online/dispatcher and run-chunk. */
 const evaluationCosts = { evaluationMs: 0.9, turnMs: 200, lookMs: 150 };
 
+/** Measured: docs/benchmarks.md, "Evaluate", from commit to score with one evaluator. */
+const measuredEvaluation = { eventsPerSecond: 100, sandboxes: 1, p50Ms: 219, p95Ms: 356 };
+
 async function printEvaluation(): Promise<void> {
   const rows: (string | number)[][] = [];
   for (const [eventsPerSecond, sandboxes] of [
@@ -233,4 +236,10 @@ async function printEvaluation(): Promise<void> {
   }
   console.log("\nEvaluators' queue, from commit to score:\n");
   console.log(formatTable(["", "sandboxes", "p50 ms", "p95 ms"], rows));
+  const { p50Ms, p95Ms, ...load } = measuredEvaluation;
+  const simulated = await simulateEvaluation({ ...evaluationCosts, ...load, seconds: 30 });
+  console.log(
+    `\nSimulated ÷ measured at ${load.eventsPerSecond} events/s: ` +
+      `p50 ${(simulated.p50Ms / p50Ms).toFixed(2)}, p95 ${(simulated.p95Ms / p95Ms).toFixed(2)}`,
+  );
 }

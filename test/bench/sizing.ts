@@ -4,7 +4,6 @@ import { formatTable } from "./table.ts";
 
 export type EventCosts = {
   readonly serviceUs: number;
-  readonly singleServiceUs: number;
   readonly postgresUs: number;
   readonly logBytes: number;
   readonly tableBytes: number;
@@ -27,14 +26,15 @@ const assumed = {
 
 const rates = [1_000, 10_000, 100_000, 1_000_000];
 
-export function sizeFor(costs: EventCosts): string {
+/** Returns the table of machines for events that come singly and in batches. */
+export function sizeFor(single: EventCosts, batch: EventCosts): string {
   const { singles, busy, processorsOfPostgres, retentionDays, diskTb } = assumed;
-  const serviceUs = costs.serviceUs * (1 - singles) + costs.singleServiceUs * singles;
+  const mean = (name: keyof EventCosts) => batch[name] * (1 - singles) + single[name] * singles;
   const rows = rates.map((rate) => {
     // A server is one Node process, which uses about one processor.
-    const servers = Math.max(2, Math.ceil((rate * serviceUs) / 1e6 / busy));
-    const processors = Math.max(2, Math.ceil((rate * costs.postgresUs) / 1e6 / busy));
-    const storedTb = (rate * costs.tableBytes * 86_400 * retentionDays) / 1e12;
+    const servers = Math.max(2, Math.ceil((rate * mean("serviceUs")) / 1e6 / busy));
+    const processors = Math.max(2, Math.ceil((rate * mean("postgresUs")) / 1e6 / busy));
+    const storedTb = (rate * mean("tableBytes") * 86_400 * retentionDays) / 1e12;
     const nodes = Math.max(
       Math.ceil(processors / processorsOfPostgres),
       Math.ceil(storedTb / diskTb),
@@ -49,7 +49,7 @@ export function sizeFor(costs: EventCosts): string {
       processors,
       nodes,
       storedTb,
-      (rate * costs.logBytes) / 1e6,
+      (rate * mean("logBytes")) / 1e6,
       Math.round(usd).toLocaleString("en-US"),
     ];
   });
