@@ -5,6 +5,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { packageVersion } from "../base/package-version.ts";
 import type { CommandContext } from "./command.ts";
+import { shortenAnswer } from "./mcp/shorten.ts";
 import { tools } from "./mcp/tools.ts";
 import { readCallOptions } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
@@ -26,7 +27,7 @@ function createServer(service: ServiceClient): McpServer {
     const about = { title, description, inputSchema: input, annotations: { readOnlyHint: true } };
     server.registerTool(name, about, async (given) => {
       try {
-        const text = await service.read(toCall(given as never));
+        const text = shortenAnswer(await service.read(toCall(given as never)));
         return { content: [{ type: "text", text }] };
       } catch (error) {
         const { message } = error as Error;

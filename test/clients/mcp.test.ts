@@ -5,6 +5,8 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { KeyKind } from "../../src/access/principal.ts";
+import { createUuid } from "../../src/base/ids.ts";
+import { composeEvaluation } from "../support/evaluation.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
@@ -18,6 +20,25 @@ beforeAll(async () => {
   project = await givenAMetricProject(service);
 });
 afterAll(() => service.stop());
+
+/** Commits a score of an event, as a worker would. */
+async function commitScore(metricId: string, eventId: string): Promise<void> {
+  const evaluation = composeEvaluation(service.database);
+  onTestFinished(() => evaluation.stop());
+  const evaluator = await evaluation.metrics.find(project.projectId, metricId);
+  if (!evaluator) throw new Error("a metric was made and is not there");
+  const { version, enablement, definition } = evaluator;
+  const place = { projectId: project.projectId, clusterId: "default" };
+  const chunk = {
+    ...{ chunkId: createUuid(), evaluatorId: metricId, version, enablement },
+    ...{ name: definition.name, backfillId: createUuid(), workflowId: "evaluate" },
+  };
+  const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
+  await evaluation.scores.openChunk(place, chunk, events);
+  const result = { kind: "score", score: true, explanation: "two words", output: "" } as const;
+  await evaluation.scores.commitResults(place, chunk, [{ eventId, result }]);
+  await evaluation.scores.endChunk(place, chunk.chunkId, "drop");
+}
 
 async function connect(key: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
@@ -86,31 +107,70 @@ describe("waggle mcp", () => {
     expect(read.json["events"]).toMatchObject([{ inputs: { order: 4711 } }]);
   });
 
-  test("explains a score and compares runs", async () => {
+  test("explains a score", async () => {
     const metricId = await project.make({
       name: "short",
       type: "PYTHON",
       criteria: "result = len(str(event['outputs'])) < 100",
       return_type: "boolean",
-      enabled_in_prod: false,
     });
-    const runs = await Promise.all([
-      project.ok("POST /v1/runs", { name: "old" }),
-      project.ok("POST /v1/runs", { name: "new" }),
-    ]);
-    const [oldRun, newRun] = runs.map((run) => String(run["run_id"]));
+    await commitScore(metricId, "m-ok");
+    const client = await connect(project.key);
+    const explain = (eventId: string) =>
+      call(client, "explain_score", { metric_id: metricId, event_id: eventId });
+
+    const scored = await explain("m-ok");
+    const other = await explain("m-bad");
+
+    expect(scored.json["data"]).toMatchObject({ outcome: "scored", explanation: "two words" });
+    expect(other.json["data"]).not.toMatchObject({ outcome: "scored" });
+  });
+
+  test("compares runs", async () => {
+    const runs = [];
+    for (const [name, scores] of [
+      ["old", [1, 2, 3]],
+      ["new", [2, 2, 1]],
+    ] as const) {
+      const { run_id: runId } = await project.ok("POST /v1/runs", { name });
+      for (const [n, quality] of scores.entries()) {
+        const fields = { event_type: "session", source: "test", inputs: {}, metrics: { quality } };
+        const metadata = { run_id: runId, datapoint_id: `d${n}` };
+        await project.ok("POST /events", { event: { ...fields, metadata } });
+      }
+      runs.push(String(runId));
+    }
+    const [oldRun, newRun] = runs;
     const client = await connect(project.key);
 
-    const why = await call(client, "explain_score", {
-      metric_id: metricId,
-      event_id: "m-bad",
-    });
     const listed = await call(client, "list_runs", {});
     const compared = await call(client, "compare_runs", { new_run_id: newRun, old_run_id: oldRun });
 
-    expect(why.isError).toBe(false);
     expect(JSON.stringify(listed.json)).toContain(newRun);
-    expect(compared.isError).toBe(false);
+    expect(compared.json["metrics"]).toMatchObject([
+      { metric_name: "quality", improved: ["d0"], same: ["d1"], degraded: ["d2"] },
+    ]);
+  });
+
+  test("cuts long texts, and says how much is missing", async () => {
+    await project.ok("POST /events", {
+      event: {
+        ...{ event_id: "m-long", event_type: "tool", source: "test", session_id: "visit" },
+        inputs: { page: "x".repeat(300_000), order: 4711 },
+      },
+    });
+    const client = await connect(project.key);
+
+    const { json } = await call(client, "read_events", { event_ids: ["m-long"] });
+
+    expect(json["events"]).toMatchObject([
+      {
+        inputs: {
+          page: expect.stringMatching(/^x{20000}… \[cut: 280000 more/) as string,
+          order: 4711,
+        },
+      },
+    ]);
   });
 
   test("has the permissions of its key, and says what was refused", async () => {
