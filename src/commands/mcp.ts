@@ -27,7 +27,8 @@ function createServer(service: ServiceClient): McpServer {
     const about = { title, description, inputSchema: input, annotations: { readOnlyHint: true } };
     server.registerTool(name, about, async (given) => {
       try {
-        const text = shortenAnswer(await service.read(toCall(given as never)));
+        const { text_from: textFrom } = given as { readonly text_from?: number };
+        const text = shortenAnswer(await service.read(toCall(given as never)), textFrom);
         return { content: [{ type: "text", text }] };
       } catch (error) {
         const { message } = error as Error;

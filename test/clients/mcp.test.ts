@@ -122,7 +122,9 @@ describe("waggle mcp", () => {
     const scored = await explain("m-ok");
     const other = await explain("m-bad");
 
-    expect(scored.json["data"]).toMatchObject({ outcome: "scored", explanation: "two words" });
+    expect(scored.json["data"]).toMatchObject({
+      ...{ outcome: "scored", result: true, explanation: "two words", failure: null },
+    });
     expect(other.json["data"]).not.toMatchObject({ outcome: "scored" });
   });
 
@@ -147,30 +149,39 @@ describe("waggle mcp", () => {
     const compared = await call(client, "compare_runs", { new_run_id: newRun, old_run_id: oldRun });
 
     expect(JSON.stringify(listed.json)).toContain(newRun);
+    const counts = { improved_count: 1, same_count: 1, degraded_count: 1 };
     expect(compared.json["metrics"]).toMatchObject([
-      { metric_name: "quality", improved: ["d0"], same: ["d1"], degraded: ["d2"] },
+      { metric_name: "quality", ...counts, improved: ["d0"], same: ["d1"], degraded: ["d2"] },
     ]);
   });
 
-  test("cuts long texts, and says how much is missing", async () => {
+  test("cuts long texts, says how much is missing, and reads on from there", async () => {
     await project.ok("POST /events", {
       event: {
         ...{ event_id: "m-long", event_type: "tool", source: "test", session_id: "visit" },
-        inputs: { page: "x".repeat(300_000), order: 4711 },
+        ...{ inputs: { page: `${"x".repeat(299_997)}end`, order: 4711 }, outputs: { a: 1 } },
       },
     });
     const client = await connect(project.key);
+    const read = (more: object) =>
+      call(client, "read_events", { event_ids: ["m-long"], fields: ["inputs"], ...more });
 
-    const { json } = await call(client, "read_events", { event_ids: ["m-long"] });
+    const first = await read({});
+    const second = await read({ text_from: 150_000 });
 
-    expect(json["events"]).toMatchObject([
-      {
-        inputs: {
-          page: expect.stringMatching(/^x{20000}… \[cut: 280000 more/) as string,
-          order: 4711,
+    const startOf = /^x{150000}… \[cut: 150000 more characters; .* text_from 150000\]$/;
+    const restOf = /^\[from character 150000\] …x{149997}end$/;
+    for (const [{ json }, page] of [
+      [first, startOf],
+      [second, restOf],
+    ] as const) {
+      expect(json["events"]).toEqual([
+        {
+          event_id: "m-long",
+          inputs: { page: expect.stringMatching(page) as string, order: 4711 },
         },
-      },
-    ]);
+      ]);
+    }
   });
 
   test("has the permissions of its key, and says what was refused", async () => {

@@ -110,9 +110,23 @@ export const tools: readonly Tool[] = [
   tool({
     name: "read_events",
     title: "Read events",
-    description: "Returns whole events by their ids, with inputs, outputs, metadata and feedback.",
-    input: z.object({ event_ids: z.array(id).min(1).max(20) }),
-    toCall: ({ event_ids }) => ({ method: "POST", path: "/v1/events/get", body: { event_ids } }),
+    description:
+      "Returns whole events by their ids, with inputs, outputs, metadata and feedback. Of long " +
+      "texts it returns a part, and says where the next one begins.",
+    input: z.object({
+      event_ids: z.array(id).min(1).max(20),
+      fields: z.array(z.string()).optional().describe("Fields to return, such as outputs"),
+      text_from: z
+        .int()
+        .min(0)
+        .optional()
+        .describe("Character at which longer texts begin: reads on in one that was cut"),
+    }),
+    toCall: ({ event_ids, fields }) => ({
+      method: "POST",
+      path: "/v1/events/get",
+      body: { event_ids, projections: fields },
+    }),
   }),
   tool({
     name: "list_runs",
@@ -144,9 +158,14 @@ export const tools: readonly Tool[] = [
   tool({
     name: "list_metrics",
     title: "List metrics",
-    description: "Lists the project's metrics (evaluators) with their ids and settings.",
-    input: z.object({}),
-    toCall: () => ({ method: "GET", path: "/v1/metrics" }),
+    description:
+      "Lists the project's metrics (evaluators) with their ids and settings, by name, and " +
+      "`next_cursor` if there are more.",
+    input: z.object({
+      limit: z.int().min(1).max(1_000).default(100),
+      cursor: z.string().optional().describe("`next_cursor` of the page before"),
+    }),
+    toCall: (query) => ({ method: "GET", path: "/v1/metrics", query }),
   }),
   tool({
     name: "explain_score",

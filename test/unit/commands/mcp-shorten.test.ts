@@ -22,9 +22,38 @@ describe("shortenAnswer", () => {
     expect(cut.every(({ long }) => long.includes("cut: 95000 more characters"))).toBe(true);
   });
 
-  test("says how to ask for less where cut texts do not help", () => {
-    const text = JSON.stringify(Array.from({ length: 50_000 }, (_, n) => `${n}`));
+  test("returns the parts of a text from where the last one was cut, and loses nothing", () => {
+    const long = `${"🐝".repeat(250_000)} end`;
+    let read = "";
+    let from: number | undefined = 0;
+    while (from !== undefined) {
+      const got = shortenAnswer(JSON.stringify({ long, note: "short" }), from);
+      const { long: part, note } = JSON.parse(got) as { long: string; note: string };
+      expect([got.length <= answerLengthMax, note]).toEqual([true, "short"]);
+      read += part.replace(/^\[from character \d+\] …/, "").replace(/… \[cut: .*\]$/, "");
+      const next = /text_from (\d+)\]$/.exec(part)?.[1];
+      from = next === undefined ? undefined : Number(next);
+    }
 
-    expect(() => shortenAnswer(text)).toThrow(/fewer at once/);
+    expect(read === long).toBe(true);
+  });
+
+  test("cuts lists where cut texts do not help, and says how many items are missing", () => {
+    const items = Array.from({ length: 50_000 }, (_, n) => `${n}`);
+
+    const got = JSON.parse(shortenAnswer(JSON.stringify({ items, count: 50_000 }))) as {
+      items: string[];
+      count: number;
+    };
+
+    expect(got.count).toBe(50_000);
+    expect(got.items).toHaveLength(1_001);
+    expect(got.items.at(-1)).toMatch(/^\[cut: 49000 more items; /);
+  });
+
+  test("says how to ask for less where no cut helps", () => {
+    const keys = Array.from({ length: 50_000 }, (_, n) => [`key ${n}`, n] as const);
+
+    expect(() => shortenAnswer(JSON.stringify(Object.fromEntries(keys)))).toThrow(/fewer at once/);
   });
 });
