@@ -10,7 +10,7 @@ export class ApiError extends Error {
    * answer.
    */
   readonly errorCode: string;
-  /** Field of events that no event has a value in, if that is what is wrong. */
+  /** Name of the requested field if no event has a value in it; undefined for other errors. */
   readonly unrecordedField: string | undefined;
   /** What a person can do about it; a full sentence. */
   readonly advice: string;

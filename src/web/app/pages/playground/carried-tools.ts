@@ -1,6 +1,5 @@
-// Converts the tools and parameters of a recorded event to the form of the API. OpenAI, Anthropic
-// and Gemini each write functions in a form of their own and name some parameters differently. Pure
-// functions.
+// Pure functions that convert the tools and parameters of a recorded event to the form of the API.
+// OpenAI, Anthropic and Gemini describe functions differently and name some parameters differently.
 
 import { type Column, isFields, parameterNames, toParameters } from "./draft.ts";
 import type { Fields } from "../session/event-messages.ts";

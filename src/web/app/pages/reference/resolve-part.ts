@@ -2,9 +2,8 @@
 // document for each part that it shows, which blocks the page for seconds.
 
 /**
- * Returns the part of a document at a path, with the target of each local reference in its place
- * and the reference as its `$$ref`.
- * A reference to a target that it stands inside of stays as it is.
+ * Returns the part of a document at a path. The target of each local reference replaces it, with
+ * the reference as the target's `$$ref`. A reference inside its own target stays as it is.
  */
 export function resolvePart(document: unknown, path: readonly string[]): unknown {
   return resolve(memberAt(document, path), { document, open: [] });

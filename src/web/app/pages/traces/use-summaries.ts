@@ -30,8 +30,8 @@ export function createSummaries<Summary>(options: SummariesOptions<Summary>): Su
 }
 
 /**
- * Reads what is wanted, which is to be the same array until it changes. The returned function finds
- * a summary by its id; it is another function once more summaries are there.
+ * Reads the wanted summaries; `wanted` must be the same array until its content changes. Returns a
+ * function that finds a summary by its id, and a new function once more summaries are there.
  */
 export function useSummaries<Summary>(
   store: Summaries<Summary>,
