@@ -12,11 +12,20 @@ import {
   type Message,
   type MessageShape,
 } from "@bufbuild/protobuf";
+import { ExportTraceServiceRequestSchema } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import {
+  ResourceSpansSchema,
+  type ScopeSpans,
+  ScopeSpansSchema,
+  type Span,
+  SpanSchema,
+} from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { messageDepthMax } from "../../base/limits.ts";
 import { createPacer, type Pacer, startPacer } from "../../base/pacer.ts";
 import { countProtobuf } from "./protobuf-scan.ts";
+import { createSpanReader, type ReadSpan } from "./span.ts";
 import { readStruct } from "./struct.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
 import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
@@ -32,6 +41,13 @@ const unpacedBytesMax = 65_536;
 
 /** Number of small fields that are read between two checks of the clock. */
 const stepFields = 256;
+
+/** Messages around spans, which are read one by one. */
+const aroundSpans: ReadonlySet<DescMessage | undefined> = new Set([
+  ExportTraceServiceRequestSchema,
+  ResourceSpansSchema,
+  ScopeSpansSchema,
+]);
 
 const readOptions = { readUnknownFields: false, recursionLimit: messageDepthMax };
 
@@ -58,9 +74,11 @@ export async function parseProtobuf(
   { wholeBytes = wholeBytesMax, pieceBytes = pieceBytesDefault, pacer = createPacer() } = {},
 ): Promise<Message> {
   try {
-    if (body.length <= wholeBytes) return fromBinary(desc, body, readOptions);
+    const hasSpans = aroundSpans.has(desc);
+    if (body.length <= wholeBytes && !hasSpans) return fromBinary(desc, body, readOptions);
     const target = create(desc);
-    await mergeMessage(desc, target, { bytes: body, at: 0 }, body.length, { pieceBytes, pacer });
+    const pieces = { pieceBytes, pacer, readSpan: hasSpans ? createSpanReader(body) : undefined };
+    await mergeMessage(desc, target, { bytes: body, at: 0 }, body.length, pieces);
     return target;
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -68,7 +86,11 @@ export async function parseProtobuf(
   }
 }
 
-type Pieces = { readonly pieceBytes: number; readonly pacer: Pacer };
+type Pieces = {
+  readonly pieceBytes: number;
+  readonly pacer: Pacer;
+  readonly readSpan: ReadSpan | undefined;
+};
 
 type Fields = Record<string, unknown>;
 
@@ -104,9 +126,15 @@ async function mergeMessage(
     }
     const valueStart = cursor.at;
     skipValue(cursor, tag, end);
-    if (cursor.at - valueStart > pieceBytes && isDivisible(field) && (tag & 7) === lengthType) {
+    const isLong = cursor.at - valueStart > (aroundSpans.has(field.message) ? 0 : pieceBytes);
+    const child = { bytes, at: valueStart };
+    const span = field.message === SpanSchema ? readSpan(child, end, pieces) : undefined;
+    if (span) {
       flush(start);
-      const child = { bytes, at: valueStart };
+      (target as ScopeSpans).spans.push(span);
+      if (pacer.due()) await pacer.rest();
+    } else if (isLong && isDivisible(field) && (tag & 7) === lengthType) {
+      flush(start);
       await mergeChild(field, target, child, readEnd(child, end), pieces);
     } else if (cursor.at - runStart >= pieceBytes) {
       flush(cursor.at);
@@ -114,6 +142,17 @@ async function mergeMessage(
     }
   }
   flush(end);
+}
+
+/** Returns the span at a position, or undefined if the library must read it or it is large. */
+function readSpan(
+  { bytes, at }: Cursor,
+  limit: number,
+  { readSpan: read }: Pieces,
+): Span | undefined {
+  const cursor = { bytes, at };
+  const end = readEnd(cursor, limit);
+  return end - cursor.at > wholeBytesMax ? undefined : read?.(cursor.at, end);
 }
 
 /**

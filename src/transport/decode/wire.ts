@@ -40,6 +40,7 @@ export function readEnd(cursor: Cursor, limit: number): number {
  * proto of this service has them, and the end of a large group is slow to find.
  */
 export function skipValue(cursor: Cursor, tag: number, limit: number): void {
+  if (tag < 8) throw malformed("a field has the number 0");
   switch (tag & 7) {
     case varintType:
       readVarint(cursor);
