@@ -53,6 +53,7 @@ function listTables(sql: Sql): Promise<readonly Table[]> {
     from information_schema.columns
     where table_schema = 'public' and table_name <> 'schema_migrations'
       and table_name not in (select inhrelid::regclass::text from pg_inherits)
+      and table_name not in (select viewname from pg_views)
     group by table_name
     order by table_name`;
 }

@@ -8,6 +8,7 @@ import type { Clusters } from "../../src/postgres/clusters.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { checkRouting, watchRouting } from "./routing.ts";
 
 export const templateName = "waggle_template";
 
@@ -17,7 +18,10 @@ export type TestDatabase = {
   drop(): Promise<void>;
 };
 
-/** Creates a migrated, empty database; call `drop` in afterAll. */
+/**
+ * Creates a migrated, empty database; call `drop` in afterAll. On Citus `drop` fails if a statement
+ * on a project's data was sent to more than one shard.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const url = await createDatabase(templateName);
   const database = openDatabase({ url });
@@ -25,8 +29,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     url,
     database,
     async drop() {
-      await database.close();
-      await dropDatabase(url);
+      try {
+        await checkRouting(database);
+      } finally {
+        await database.close();
+        await dropDatabase(url);
+      }
     },
   };
 }
@@ -43,7 +51,7 @@ export function openTestClusters(
   urls: Readonly<Record<string, string>> = {},
 ): Clusters {
   return openClusters({
-    control,
+    control: watchRouting(control),
     urls,
     connectionsMax: 12,
     prepare: migrate,

@@ -2,19 +2,56 @@
 
 import type { Database, Sql } from "../../src/postgres/database.ts";
 
-/** What the driver keeps of a statement that it has sent. */
-type Sent = {
+/** A value as the driver sends it. */
+type Parameter = string | number | boolean | null;
+
+/** What the driver keeps of a statement. */
+type Statement = {
+  /** Null until it is sent, and always for a fragment of another. */
   readonly statement?: { readonly string: string } | null;
-  readonly parameters?: readonly unknown[] | null;
+  readonly parameters?: readonly Parameter[] | null;
 };
 
+/** Statements that a database has sent, each text once. */
+export type SentStatements = {
+  add(statement: Statement): void;
+  /** Parameters by text. */
+  all(): ReadonlyMap<string, readonly Parameter[]>;
+};
+
+/** Statements that are kept until they are sent; the older ones are fragments. */
+const unsentMax = 2_000;
+
+export function createSentStatements(): SentStatements {
+  const sent = new Map<string, readonly Parameter[]>();
+  let waiting: Statement[] = [];
+
+  function sort(): void {
+    for (const { statement, parameters } of waiting) {
+      if (statement && !sent.has(statement.string)) sent.set(statement.string, parameters ?? []);
+    }
+    waiting = waiting.filter(({ statement }) => !statement).slice(-unsentMax);
+  }
+
+  return {
+    add(statement) {
+      waiting.push(statement);
+      if (waiting.length > 2 * unsentMax) sort();
+    },
+    all() {
+      sort();
+      return sent;
+    },
+  };
+}
+
 /** Returns the database, which adds every statement of its callers to a list. */
-export function recordStatements(database: Database, sent: Sent[]): Database {
+export function recordStatements(database: Database, sent: SentStatements): Database {
   const wrap = (sql: Sql): Sql =>
     new Proxy(sql, {
       apply(target, self, words) {
         const statement: unknown = Reflect.apply(target, self, words);
-        sent.push(statement as Sent);
+        sent.add(statement as Statement);
         return statement;
       },
     });
@@ -39,22 +76,25 @@ export type Explained = {
   readonly shards: readonly number[];
 };
 
-/** Explains each statement that was sent, once. */
-export async function explainAll(sql: Sql, sent: readonly Sent[]): Promise<readonly Explained[]> {
-  const explained = new Map<string, Explained>();
-  for (const { statement, parameters } of sent) {
-    // A fragment of a statement is not sent by itself.
-    if (!statement || explained.has(statement.string)) continue;
-    const text = statement.string;
+/** Explains each statement that was sent. */
+export async function explainAll(sql: Sql, sent: SentStatements): Promise<readonly Explained[]> {
+  const explained: Explained[] = [];
+  for (const [statement, parameters] of sent.all()) {
+    if (!/^\s*(with|select|insert|update|delete)\b/.test(statement)) continue;
     // Citus explains no insert of a query with parameters.
-    if (!/^\s*(with|select|update|delete)\b/.test(text)) continue;
-    const [row] = await sql.unsafe<{ "QUERY PLAN": unknown }[]>(
-      `explain (format json) ${text}`,
-      (parameters ?? []) as never[],
+    const text = statement.replace(/\$(\d+)\b/g, (_, number: string) =>
+      literalOf(parameters[Number(number) - 1]),
     );
-    explained.set(text, { statement: text, shards: [...taskCounts(row?.["QUERY PLAN"])] });
+    const [row] = await sql.unsafe<{ "QUERY PLAN": unknown }[]>(`explain (format json) ${text}`);
+    explained.push({ statement, shards: [...taskCounts(row?.["QUERY PLAN"])] });
   }
-  return [...explained.values()];
+  return explained;
+}
+
+/** Writes a parameter, as the driver sent it, as text of SQL. */
+function literalOf(parameter: Parameter | undefined): string {
+  if (parameter === null || parameter === undefined) return "null";
+  return `'${String(parameter).replaceAll("'", "''")}'`;
 }
 
 /** Yields the numbers of tasks in a plan as JSON, at any depth. */
