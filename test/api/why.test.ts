@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { isSampled, samplingNumber } from "../../src/evaluation/online/sampling.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
-import { composeEvaluation } from "../support/evaluation.ts";
+import { composeEvaluation, runOnEvent } from "../support/evaluation.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -70,23 +70,8 @@ async function why(metricId: string, eventId: string): Promise<Json> {
 }
 
 /** Has a chunk of one event run, and commits its result; without one it runs on. */
-async function run(metricId: string, eventId: string, result?: RunResult): Promise<string> {
-  const project = { projectId: service.projectId, clusterId: "default" };
-  const evaluator = await evaluation.metrics.find(service.projectId, metricId);
-  if (!evaluator) throw new Error("a metric was made and is not there");
-  const { version, enablement, definition } = evaluator;
-  const workflowId = `evaluate-${createUuid()}`;
-  const chunk = {
-    ...{ chunkId: createUuid(), evaluatorId: metricId, version, enablement },
-    ...{ name: definition.name, backfillId: createUuid(), workflowId },
-  };
-  const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
-  await evaluation.scores.openChunk(project, chunk, events);
-  if (result) {
-    await evaluation.scores.commitResults(project, chunk, [{ eventId, result }]);
-    await evaluation.scores.endChunk(project, chunk.chunkId, "drop");
-  }
-  return workflowId;
+function run(metricId: string, eventId: string, result?: RunResult): Promise<string> {
+  return runOnEvent(evaluation, service.projectId, { metricId, eventId, result });
 }
 
 const judgeCall = {

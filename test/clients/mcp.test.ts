@@ -5,8 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { KeyKind } from "../../src/access/principal.ts";
-import { createUuid } from "../../src/base/ids.ts";
-import { composeEvaluation } from "../support/evaluation.ts";
+import { composeEvaluation, runOnEvent } from "../support/evaluation.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
@@ -25,19 +24,8 @@ afterAll(() => service.stop());
 async function commitScore(metricId: string, eventId: string): Promise<void> {
   const evaluation = composeEvaluation(service.database);
   onTestFinished(() => evaluation.stop());
-  const evaluator = await evaluation.metrics.find(project.projectId, metricId);
-  if (!evaluator) throw new Error("a metric was made and is not there");
-  const { version, enablement, definition } = evaluator;
-  const place = { projectId: project.projectId, clusterId: "default" };
-  const chunk = {
-    ...{ chunkId: createUuid(), evaluatorId: metricId, version, enablement },
-    ...{ name: definition.name, backfillId: createUuid(), workflowId: "evaluate" },
-  };
-  const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
-  await evaluation.scores.openChunk(place, chunk, events);
   const result = { kind: "score", score: true, explanation: "two words", output: "" } as const;
-  await evaluation.scores.commitResults(place, chunk, [{ eventId, result }]);
-  await evaluation.scores.endChunk(place, chunk.chunkId, "drop");
+  await runOnEvent(evaluation, project.projectId, { metricId, eventId, result });
 }
 
 async function connect(key: string): Promise<Client> {

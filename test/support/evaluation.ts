@@ -5,7 +5,7 @@ import type { Actor } from "../../src/base/actor.ts";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import { createAccessChanges } from "../../src/access/changes/changes.ts";
 import { isProject, type ProjectScope } from "../../src/access/scope.ts";
-import { createUuid } from "../../src/base/ids.ts";
+import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
 import {
   createBackfillRuns,
@@ -14,6 +14,7 @@ import {
 import { type Backfills, createBackfills } from "../../src/evaluation/backfills/backfills.ts";
 import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
 import { createMetrics } from "../../src/evaluation/metrics/metrics.ts";
+import type { RunResult } from "../../src/evaluation/runner/runner.ts";
 import { createScores } from "../../src/evaluation/scores/scores.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import type { Database } from "../../src/postgres/database.ts";
@@ -87,3 +88,36 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
     },
   };
 }
+
+/**
+ * Runs an evaluator on an event as a worker would, and commits the result; without one the event
+ * stays in a running chunk. Returns the id of the workflow.
+ */
+export async function runOnEvent(
+  { metrics, scores }: Pick<ReturnType<typeof composeEvaluation>, "metrics" | "scores">,
+  projectId: ProjectId,
+  { metricId, eventId, result }: RunOfEvent,
+): Promise<string> {
+  const project = { projectId, clusterId: "default" };
+  const evaluator = await metrics.find(projectId, metricId);
+  if (!evaluator) throw new Error("a metric was made and is not there");
+  const { version, enablement, definition } = evaluator;
+  const workflowId = `evaluate-${createUuid()}`;
+  const chunk = {
+    ...{ chunkId: createUuid(), evaluatorId: metricId, version, enablement },
+    ...{ name: definition.name, backfillId: createUuid(), workflowId },
+  };
+  const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
+  await scores.openChunk(project, chunk, events);
+  if (result) {
+    await scores.commitResults(project, chunk, [{ eventId, result }]);
+    await scores.endChunk(project, chunk.chunkId, "drop");
+  }
+  return workflowId;
+}
+
+export type RunOfEvent = {
+  readonly metricId: string;
+  readonly eventId: string;
+  readonly result?: RunResult | undefined;
+};
