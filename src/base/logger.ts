@@ -1,7 +1,7 @@
 // The service's log: JSON lines on standard error, so that standard output stays free for people.
 // Never logs keys or bodies.
 
-import { destination, pino } from "pino";
+import { destination, type DestinationStream, pino } from "pino";
 
 export type Logger = Pick<
   pino.Logger,
@@ -11,20 +11,51 @@ export type Logger = Pick<
 const standardError = 2;
 
 /** Returns a logger that drops messages below `level`. */
-export function createLogger(level: string): Logger {
+export function createLogger(
+  level: string,
+  to: DestinationStream = destination({ dest: standardError, sync: true }),
+): Logger {
   return pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // A second safeguard: no code logs headers.
-      redact: [
-        "authorization",
-        "*.authorization",
-        "headers.authorization",
-        "*.headers.authorization",
-      ],
+      formatters: {
+        log: (fields) => (namesAuthorization(fields, 1) ? hide(fields, 1) : fields),
+      },
     },
-    destination({ dest: standardError, sync: true }),
+    to,
   );
+}
+
+/** Levels of objects in a line that are searched for a header with a credential. */
+const levelsMax = 4;
+
+/**
+ * Returns whether a header with a credential is among the fields. A second safeguard, since no code
+ * logs headers. pino's own `redact` takes 4 µs for a line without one.
+ */
+function namesAuthorization(fields: object, level: number): boolean {
+  for (const [name, value] of Object.entries(fields)) {
+    if (isAuthorization(name)) return true;
+    if (isSearched(value, level) && namesAuthorization(value, level + 1)) return true;
+  }
+  return false;
+}
+
+function hide(fields: object, level: number): Record<string, unknown> {
+  const plain = fields instanceof Error ? pino.stdSerializers.err(fields) : fields;
+  const shown = Object.entries(plain).map(([name, value]: [string, unknown]) => {
+    if (isAuthorization(name)) return [name, "[redacted]"] as const;
+    return [name, isSearched(value, level) ? hide(value, level + 1) : value] as const;
+  });
+  return Object.fromEntries(shown);
+}
+
+function isAuthorization(name: string): boolean {
+  return name.toLowerCase() === "authorization";
+}
+
+function isSearched(value: unknown, level: number): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && level < levelsMax;
 }
