@@ -442,6 +442,13 @@ describe("a session without a payload", () => {
     await row.click();
     await page.getByRole("heading", { name: "reply" }).first().waitFor();
     await page.getByText("Two.", { exact: true }).first().waitFor();
+    const root = page.getByRole("treeitem").first();
+    await root.filter({ hasText: "reply" }).waitFor();
+    expect(await page.getByText("unknown").count()).toBe(0);
+    await root.click();
+    await page.waitForURL(/event=/);
+    await page.getByRole("heading", { name: "reply" }).first().waitFor();
+    expect(await page.getByText("unknown").count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

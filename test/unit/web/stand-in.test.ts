@@ -2,14 +2,14 @@
 
 import { expect, test } from "vitest";
 import type { SessionEvent } from "../../../src/web/app/pages/session/session-event.ts";
-import { buildTree, standInOf } from "../../../src/web/app/pages/session/session-tree.ts";
+import { buildTree } from "../../../src/web/app/pages/session/session-tree.ts";
 import { anEvent, aSession } from "./session-events.ts";
 
 const unnamed = { ...aSession(), name: "unknown" };
 
 function standInIdOf(session: SessionEvent, ...events: readonly SessionEvent[]) {
   const tree = buildTree(session, events);
-  return tree.nodes[standInOf(tree)]?.event.id;
+  return tree.nodes[tree.standIn]?.event.id;
 }
 
 test("is the session itself if it has a name, or nothing else", () => {
@@ -24,4 +24,14 @@ test("is the newest call of a model, else the first event", () => {
 
   expect(standInIdOf(unnamed, tool, newest, first)).toBe("newest");
   expect(standInIdOf(unnamed, tool)).toBe("tool");
+});
+
+test("gives the session its name", () => {
+  const call = anEvent({ id: "call", type: "model" });
+  const named = { ...call, name: "reply" };
+
+  const nameOf = (session: SessionEvent) => buildTree(session, [named]).nodes[0]?.event.name;
+
+  expect(nameOf(unnamed)).toBe("reply");
+  expect(nameOf(aSession())).toBe(aSession().name);
 });

@@ -10,7 +10,6 @@ import { SplitPane } from "../../design/split-pane.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { nameOfTree } from "../session/session-tree.ts";
 import { type Skeleton, useSkeleton } from "../session/use-skeleton.ts";
 import { alignTrees } from "./align-trees.ts";
 import { CompareOutputs } from "./compare-outputs.tsx";
@@ -64,7 +63,7 @@ function Crumbs({ a, left }: { readonly a: string | undefined; readonly left: Sk
             to="/app/p/$projectId/traces/$sessionId"
             params={{ projectId, sessionId: a }}
           >
-            {left.tree ? nameOfTree(left.tree) : "Session"}
+            {left.tree?.nodes[0]?.event.name ?? "Session"}
           </Link>
           <span aria-hidden>/</span>
         </>

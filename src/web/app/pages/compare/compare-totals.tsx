@@ -3,7 +3,6 @@
 import { Link } from "@tanstack/react-router";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
-import { nameOfTree } from "../session/session-tree.ts";
 import type { Skeleton } from "../session/use-skeleton.ts";
 import { Difference } from "./difference.tsx";
 
@@ -63,19 +62,18 @@ export function CompareTotals({ left, right }: CompareTotalsProps) {
 
 function Side({ letter, skeleton }: { readonly letter: string; readonly skeleton: Skeleton }) {
   const projectId = useCurrentProjectId();
-  const { tree } = skeleton;
-  const session = tree?.nodes[0]?.event;
+  const session = skeleton.tree?.nodes[0]?.event;
   return (
     <tr>
       <th scope="row">
         <span className="compare-letter">{letter}</span>
-        {tree && session ? (
+        {session ? (
           <Link
             to="/app/p/$projectId/traces/$sessionId"
             params={{ projectId, sessionId: session.id }}
             title={session.id}
           >
-            {nameOfTree(tree).slice(0, 60)}
+            {session.name.slice(0, 60)}
           </Link>
         ) : null}
       </th>

@@ -13,7 +13,7 @@ import { sessionRoute, type SessionSearch } from "./route.tsx";
 import { ReadingNote } from "./reading-note.tsx";
 import { SessionActions, SessionCrumbs } from "./session-header.tsx";
 import { SessionToolbar } from "./session-toolbar.tsx";
-import { ancestorsOf, type SessionTree, standInOf } from "./session-tree.ts";
+import { ancestorsOf, type SessionTree } from "./session-tree.ts";
 import { createTimeAxis } from "./time-axis.ts";
 import { TraceTree } from "./trace-tree.tsx";
 import { useSessionCommands } from "./use-session-commands.ts";
@@ -45,7 +45,6 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
   const { tree, totals, estimate, error, isReading, isWhole } = skeleton;
   const hits = useSessionSearch(sessionId, search.q ?? "", tree);
   const session = tree?.nodes[0]?.event;
-  const standIn = useMemo(() => (tree ? standInOf(tree) : 0), [tree]);
   if (error && !tree) {
     return (
       <Page title="Session" breadcrumb={<SessionCrumbs name="Session" />}>
@@ -53,7 +52,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
       </Page>
     );
   }
-  const name = tree?.nodes[standIn]?.event.name ?? "Session";
+  const name = session?.name ?? "Session";
   const { event } = search;
   const isAbsent = event !== undefined && isWhole && tree?.indexOf.has(event) === false;
   return (
@@ -79,7 +78,7 @@ function OneSession({ sessionId }: { readonly sessionId: string }) {
         </p>
       ) : null}
       {tree ? (
-        <SessionPanes tree={tree} standIn={standIn} hits={hits} setSearch={setSearch} />
+        <SessionPanes tree={tree} hits={hits} setSearch={setSearch} />
       ) : (
         <SessionPlaceholder />
       )}
@@ -101,16 +100,14 @@ function SessionPlaceholder() {
 
 type SessionPanesProps = {
   readonly tree: SessionTree;
-  /** The node that is shown until one is chosen. */
-  readonly standIn: number;
   readonly hits: SessionHits;
   readonly setSearch: SetSearch;
 };
 
-function SessionPanes({ tree, standIn, hits, setSearch }: SessionPanesProps) {
+function SessionPanes({ tree, hits, setSearch }: SessionPanesProps) {
   const { view = "tree", event } = sessionRoute.useSearch();
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-  const selected = (event === undefined ? standIn : tree.indexOf.get(event)) ?? 0;
+  const selected = (event === undefined ? tree.standIn : tree.indexOf.get(event)) ?? 0;
   const select = useCallback(
     (at: number) => setSearch({ event: tree.nodes[at]?.event.id }),
     [tree, setSearch],

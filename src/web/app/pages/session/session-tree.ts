@@ -18,6 +18,8 @@ export type SessionTree = {
   /** In the order in which one reads the tree: each node before its children, by start time. */
   readonly nodes: readonly TreeNode[];
   readonly indexOf: ReadonlyMap<string, number>;
+  /** Position of the node that stands for the session: the session itself if it has a name. */
+  readonly standIn: number;
 };
 
 /**
@@ -53,10 +55,12 @@ export function buildTree(session: SessionEvent, events: readonly SessionEvent[]
     parents[root] = 0;
     place(root);
   }
-  const nodes = toNodes(all, order, parents, depths);
+  const listed = toNodes(all, order, parents, depths);
+  const standIn = findStandIn(listed);
+  const nodes = nameSession(listed, standIn);
   // The one map of ids serves twice: filling another one would be half of the work.
   for (const [position, { event }] of nodes.entries()) at.set(event.id, position);
-  return { nodes, indexOf: at };
+  return { nodes, indexOf: at, standIn };
 }
 
 /** Returns the session and the events by start time, each id once, with the place of each id. */
@@ -180,7 +184,7 @@ export const unnamed = "unknown";
  * Returns the node that stands for a session: the session itself, or in one that was made for its
  * events, which has neither name nor payload, the newest call of a model, else the first event.
  */
-export function standInOf({ nodes }: SessionTree): number {
+function findStandIn(nodes: readonly TreeNode[]): number {
   if (nodes[0]?.event.name !== unnamed || nodes.length === 1) return 0;
   let found = 1;
   let newestMs = -Infinity;
@@ -192,7 +196,10 @@ export function standInOf({ nodes }: SessionTree): number {
   return found;
 }
 
-/** Returns the name of a session, or of the event that stands for it. */
-export function nameOfTree(tree: SessionTree): string {
-  return tree.nodes[standInOf(tree)]?.event.name ?? unnamed;
+/** Returns the nodes, the session with the name of the node that stands for it. */
+function nameSession(nodes: readonly TreeNode[], standIn: number): readonly TreeNode[] {
+  const [session, named] = [nodes[0], nodes[standIn]];
+  if (!session || !named || session === named) return nodes;
+  const root = { ...session, event: { ...session.event, name: named.event.name } };
+  return nodes.with(0, root);
 }
