@@ -3,6 +3,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Bell, Plus } from "lucide-react";
+import { useCallback } from "react";
 import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
@@ -14,6 +15,7 @@ import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { describeCondition, formatOfAlert, stateTones } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
 
@@ -93,6 +95,15 @@ export function AlertsPage() {
   const { state = "" } = alertsRoute.useSearch();
   const { data, error, refetch } = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
   const params = { projectId };
+  const rowPages = useRowPages(
+    useCallback(
+      ({ id: alertId }: Alert) => ({
+        to: "/app/p/$projectId/alerts/$alertId",
+        params: { projectId, alertId },
+      }),
+      [projectId],
+    ),
+  );
   useCommands([
     {
       id: "alerts.new",
@@ -144,12 +155,7 @@ export function AlertsPage() {
           rows={rows}
           idOf={({ id }) => id}
           toneOf={(alert) => (alert.state === "triggered" ? "bad" : undefined)}
-          onOpen={({ id }) =>
-            void navigate({
-              to: "/app/p/$projectId/alerts/$alertId",
-              params: { projectId, alertId: id },
-            })
-          }
+          {...rowPages}
           empty={
             <EmptyState icon={<Bell />} title="No alerts yet" action={newAlert}>
               An alert checks a measure each hour, day, week or month, and tells a webhook, Slack or

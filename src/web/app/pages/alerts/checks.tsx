@@ -1,7 +1,6 @@
 // Checks: the values that an alert saw, as a chart with its thresholds and as a list.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import {
   type Alert,
@@ -16,6 +15,7 @@ import { formatCounted } from "../../design/format.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
 import { formatOfAlert, formatOfThreshold, outcomeTones } from "./alert-words.ts";
@@ -34,19 +34,23 @@ export function Checks({ alert }: { readonly alert: Alert }) {
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const columns = useMemo(() => columnsOf(alert), [alert]);
   const projectId = useCurrentProjectId();
-  const navigate = useNavigate();
+  const rowPages = useRowPages(
+    useCallback(
+      ({ windowStart, windowEnd }: AlertEvaluation) => {
+        if (!windowStart || !windowEnd) return undefined;
+        const range = { from: timestampMs(windowStart), to: timestampMs(windowEnd) - 1 };
+        const search = { range, filters: alert.filters.map(fromFilter) };
+        return {
+          to: "/app/p/$projectId/traces",
+          params: { projectId },
+          search: { ...search, tab: "events" },
+        };
+      },
+      [projectId, alert],
+    ),
+  );
   if (pages.error) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
   if (!pages.data) return <Loading what="Loading checks" />;
-  const open = ({ windowStart, windowEnd }: AlertEvaluation) => {
-    if (!windowStart || !windowEnd) return;
-    const range = { from: timestampMs(windowStart), to: timestampMs(windowEnd) - 1 };
-    const search = { range, filters: alert.filters.map(fromFilter) };
-    void navigate({
-      to: "/app/p/$projectId/traces",
-      params: { projectId },
-      search: { ...search, tab: "events" },
-    });
-  };
   return (
     <div className="alert-history">
       {rows.length > 1 ? <ValuesChart alert={alert} checks={rows} /> : null}
@@ -57,7 +61,7 @@ export function Checks({ alert }: { readonly alert: Alert }) {
         rows={rows}
         idOf={({ windowEnd }) => String(windowEnd && timestampMs(windowEnd))}
         toneOf={({ outcome }) => (outcome === "critical" ? "bad" : undefined)}
-        onOpen={open}
+        {...rowPages}
         onMore={pages.hasNextPage ? readMore : undefined}
         isLoadingMore={pages.isFetchingNextPage}
         empty={
@@ -165,5 +169,5 @@ function noteOf(values: AlertEvaluation["values"], format: (value: number) => st
   }
   return first && first.eventIds.length > 0
     ? `${formatCounted(first.eventIds.length, "event")} named`
-    : "";
+    : "–";
 }

@@ -4,12 +4,14 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { FileUp, Rows3 } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { type Datapoint, DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { previewOf } from "../../design/preview.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 
 const pageSize = 200;
 
@@ -53,23 +55,36 @@ const columns: readonly Column<Datapoint>[] = [
       return <Time value={at && timestampMs(at)} />;
     },
   },
-  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+  {
+    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    cell: ({ id }) => <Identifier value={id} />,
+  },
 ];
 
 export type DatapointTableProps = {
   readonly datasetId: string;
   readonly version: number | undefined;
   readonly openId: string | undefined;
-  readonly onOpen: (datapointId: string) => void;
   readonly onImport: () => void;
 };
 
 export function DatapointTable(props: DatapointTableProps) {
-  const { datasetId, version, openId, onOpen, onImport } = props;
+  const { datasetId, version, openId, onImport } = props;
   const pages = useRpcPages(
     DatapointService.method.listDatapoints,
     { datasetId, limit: pageSize, ...(version !== undefined && { version }) },
     { cursorOf: ({ nextCursor }) => nextCursor },
+  );
+  const projectId = useCurrentProjectId();
+  const rowPages = useRowPages(
+    useCallback(
+      ({ id: datapoint }: Datapoint) => ({
+        to: "/app/p/$projectId/datasets/$datasetId",
+        params: { projectId, datasetId },
+        search: { datapoint, ...(version !== undefined && { version }) },
+      }),
+      [projectId, datasetId, version],
+    ),
   );
   const { fetchNextPage } = pages;
   const rows = useMemo(
@@ -90,7 +105,7 @@ export function DatapointTable(props: DatapointTableProps) {
       rows={rows}
       idOf={({ id }) => id}
       openId={openId}
-      onOpen={({ id }) => onOpen(id)}
+      {...rowPages}
       onMore={pages.hasNextPage ? readMore : undefined}
       isLoadingMore={pages.isFetchingNextPage}
       empty={

@@ -2,7 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useCallback, useState } from "react";
+import { useState } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
@@ -53,7 +53,6 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
     { id: "dataset.events", title: "Add datapoints from events", run: () => setAct("events") },
     { id: "dataset.export", title: "Export the dataset", run: () => setAct("export") },
   ]);
-  const openDatapoint = useCallback((id: string) => setSearch({ datapoint: id }), [setSearch]);
   return (
     <Page
       title={dataset.name}
@@ -100,16 +99,12 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
       }
     >
       {tab === "versions" ? (
-        <DatasetVersions
-          datasetId={dataset.id}
-          onOpen={(next) => setSearch({ version: next, tab: undefined })}
-        />
+        <DatasetVersions datasetId={dataset.id} />
       ) : (
         <DatapointTable
           datasetId={dataset.id}
           version={version}
           openId={datapoint}
-          onOpen={openDatapoint}
           onImport={() => setAct("import")}
         />
       )}

@@ -3,10 +3,12 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useCallback, useMemo } from "react";
 import { DatasetService, type DatasetVersion } from "../../../../../gen/waggle/v1/dataset_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 
 const columns: readonly Column<DatasetVersion>[] = [
   {
@@ -54,14 +56,24 @@ const columns: readonly Column<DatasetVersion>[] = [
 
 export type DatasetVersionsProps = {
   readonly datasetId: string;
-  readonly onOpen: (version: number) => void;
 };
 
-export function DatasetVersions({ datasetId, onOpen }: DatasetVersionsProps) {
+export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
   const pages = useRpcPages(
     DatasetService.method.listDatasetVersions,
     { datasetId, limit: 200 },
     { cursorOf: ({ nextCursor }) => nextCursor },
+  );
+  const projectId = useCurrentProjectId();
+  const rowPages = useRowPages(
+    useCallback(
+      ({ version }: DatasetVersion) => ({
+        to: "/app/p/$projectId/datasets/$datasetId",
+        params: { projectId, datasetId },
+        search: { version },
+      }),
+      [projectId, datasetId],
+    ),
   );
   const { fetchNextPage } = pages;
   const rows = useMemo(() => pages.data?.pages.flatMap(({ versions }) => versions), [pages.data]);
@@ -77,7 +89,7 @@ export function DatasetVersions({ datasetId, onOpen }: DatasetVersionsProps) {
       columns={columns}
       rows={rows}
       idOf={({ version }) => String(version)}
-      onOpen={({ version }) => onOpen(version)}
+      {...rowPages}
       onMore={pages.hasNextPage ? readMore : undefined}
       isLoadingMore={pages.isFetchingNextPage}
     />

@@ -1,6 +1,5 @@
 // The datasets of a project, and the dialog that makes one.
 
-import { useNavigate } from "@tanstack/react-router";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Database, Plus } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
@@ -9,10 +8,11 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
-import { type Column, Table } from "../../design/table.tsx";
+import { type Column, Table, type TableProps } from "../../design/table.tsx";
 import { Count, Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { DatasetNameDialog } from "./dataset-name-dialog.tsx";
 
 const columns: readonly Column<Dataset>[] = [
@@ -57,20 +57,23 @@ const columns: readonly Column<Dataset>[] = [
       return <Time value={at && timestampMs(at)} />;
     },
   },
-  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+  {
+    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    cell: ({ id }) => <Identifier value={id} />,
+  },
 ];
 
 export function DatasetsPage() {
   const projectId = useCurrentProjectId();
-  const navigate = useNavigate();
   const [isCreating, setCreating] = useState(false);
-  const open = useCallback(
-    (datasetId: string) =>
-      void navigate({
+  const pages = useRowPages(
+    useCallback(
+      ({ id: datasetId }: Pick<Dataset, "id">) => ({
         to: "/app/p/$projectId/datasets/$datasetId",
         params: { projectId, datasetId },
       }),
-    [navigate, projectId],
+      [projectId],
+    ),
   );
   useCommands([
     { id: "datasets.create", title: "Create a dataset", keys: "n", run: () => setCreating(true) },
@@ -82,20 +85,22 @@ export function DatasetsPage() {
   );
   return (
     <Page title="Datasets" actions={create}>
-      <DatasetList onOpen={open} create={create} />
+      <DatasetList {...pages} create={create} />
       {isCreating ? (
-        <DatasetNameDialog onClose={() => setCreating(false)} onCreated={open} />
+        <DatasetNameDialog
+          onClose={() => setCreating(false)}
+          onCreated={(id) => pages.onOpen({ id })}
+        />
       ) : null}
     </Page>
   );
 }
 
-type DatasetListProps = {
-  readonly onOpen: (datasetId: string) => void;
+type DatasetListProps = Pick<TableProps<Dataset>, "onOpen" | "hrefOf"> & {
   readonly create: React.ReactNode;
 };
 
-function DatasetList({ onOpen, create }: DatasetListProps) {
+function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
   const pages = useRpcPages(
     DatasetService.method.listDatasets,
     { limit: 100 },
@@ -116,7 +121,8 @@ function DatasetList({ onOpen, create }: DatasetListProps) {
       columns={columns}
       rows={rows}
       idOf={({ id }) => id}
-      onOpen={({ id }) => onOpen(id)}
+      onOpen={onOpen}
+      hrefOf={hrefOf}
       onMore={pages.hasNextPage ? readMore : undefined}
       isLoadingMore={pages.isFetchingNextPage}
       empty={

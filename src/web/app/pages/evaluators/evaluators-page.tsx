@@ -1,8 +1,8 @@
 // The list of evaluators: what they are, whether they run, and how they fare.
 
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { Gauge, Plus } from "lucide-react";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -14,6 +14,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { typeNames } from "./draft.ts";
 import "./evaluators.css";
 
@@ -41,6 +42,7 @@ const columns: readonly Column<Metric>[] = [
     id: "runs",
     header: "Runs",
     width: 88,
+    hasControl: true,
     cell: (metric) => <Enabled metric={metric} />,
   },
   {
@@ -121,16 +123,18 @@ function Health({ metric }: { readonly metric: Metric }) {
 
 export function EvaluatorsPage() {
   const projectId = useCurrentProjectId();
-  const navigate = useNavigate();
   const { data, error, refetch } = useRpc(MetricService.method.listMetrics, {});
-  const open = (metricId: string) =>
-    void navigate({
-      to: "/app/p/$projectId/evaluators/$metricId",
-      params: { projectId, metricId },
-    });
-  useCommands([
-    { id: "evaluators.new", title: "New evaluator", keys: "n", run: () => open("new") },
-  ]);
+  const { onOpen, hrefOf } = useRowPages(
+    useCallback(
+      ({ id: metricId }: Pick<Metric, "id">) => ({
+        to: "/app/p/$projectId/evaluators/$metricId",
+        params: { projectId, metricId },
+      }),
+      [projectId],
+    ),
+  );
+  const create = () => onOpen({ id: "new" });
+  useCommands([{ id: "evaluators.new", title: "New evaluator", keys: "n", run: create }]);
   const rows = useMemo(() => data?.metrics ?? [], [data]);
   const newLink = (
     <Button asChild variant="primary">
@@ -152,7 +156,8 @@ export function EvaluatorsPage() {
           rows={rows}
           idOf={({ id }) => id}
           toneOf={({ disabledReason }) => (disabledReason === undefined ? undefined : "bad")}
-          onOpen={({ id }) => open(id)}
+          onOpen={onOpen}
+          hrefOf={hrefOf}
           empty={
             <EmptyState icon={<Gauge />} title="No evaluators yet" action={newLink}>
               An evaluator scores events as they come: with Python, with a model that judges, or by

@@ -13,6 +13,7 @@ import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Identifier, KeyValue } from "../../design/values.tsx";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import type { EventSummary } from "../traces/event-summary.ts";
 import { QuestionLine } from "../traces/summary-line.tsx";
@@ -79,7 +80,7 @@ export function Comparison({ baseId, newId }: ComparisonProps) {
               ))}
             </div>
           )}
-          <ComparedDatapoints comparison={data} newId={newId} />
+          <ComparedDatapoints comparison={data} baseId={baseId} newId={newId} />
           <ComparedOutputs baseId={baseId} newId={newId} />
         </div>
       ) : error ? (
@@ -122,9 +123,7 @@ const columns: readonly Column<Row>[] = [
     cell: ({ improved }) => <Names names={improved} tone="good" />,
   },
   {
-    id: "datapoint",
-    header: "Datapoint",
-    width: 180,
+    ...{ id: "datapoint", header: "Datapoint", width: 180, hasControl: true },
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];
@@ -136,6 +135,7 @@ function Names({
   readonly names: readonly string[];
   readonly tone: "bad" | "good";
 }) {
+  if (names.length === 0) return "–";
   return names.map((name) => (
     <Badge key={name} tone={tone}>
       {name}
@@ -143,11 +143,21 @@ function Names({
   ));
 }
 
-type ComparedDatapointsProps = { readonly comparison: RunComparison; readonly newId: string };
+type ComparedDatapointsProps = ComparisonProps & { readonly comparison: RunComparison };
 
-function ComparedDatapoints({ comparison, newId }: ComparedDatapointsProps) {
+function ComparedDatapoints({ comparison, baseId, newId }: ComparedDatapointsProps) {
+  const { projectId } = experimentsRoute.useParams();
   const { datapoint } = experimentsRoute.useSearch();
-  const setSearch = useSearchChange<ExperimentsSearch>();
+  const rowPages = useRowPages(
+    useCallback(
+      ({ id }: Row) => ({
+        to: "/app/p/$projectId/experiments",
+        params: { projectId },
+        search: { base: baseId, new: newId, datapoint: id },
+      }),
+      [projectId, baseId, newId],
+    ),
+  );
   const summaryOf = useSummaryOfDatapoint(newId);
   const rows = useMemo(
     () => rowsOf(comparison).map((row) => ({ ...row, summary: summaryOf(row.id) })),
@@ -164,7 +174,7 @@ function ComparedDatapoints({ comparison, newId }: ComparedDatapointsProps) {
           rows={rows}
           idOf={({ id }) => id}
           openId={datapoint}
-          onOpen={({ id }) => setSearch({ datapoint: id })}
+          {...rowPages}
           empty={<p className="soft scroll">The runs share no datapoint.</p>}
           toneOf={({ degraded }) => (degraded.length > 0 ? "bad" : undefined)}
         />

@@ -1,9 +1,12 @@
 // The experiment runs of a project; two that are selected are compared.
 
-import { useNavigate } from "@tanstack/react-router";
 import { GitCompareArrows, FlaskConical, Plus, Search } from "lucide-react";
 import { useCallback, useState } from "react";
-import { type ListRunsResponse, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
+import {
+  type ListRunsResponse,
+  type Run,
+  RunService,
+} from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
@@ -12,6 +15,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { Comparison } from "./comparison.tsx";
 import { NewRunDialog } from "./new-run-dialog.tsx";
@@ -34,7 +38,6 @@ export function ExperimentsPage() {
 function Runs() {
   const { projectId } = experimentsRoute.useParams();
   const { name = "", page = 1 } = experimentsRoute.useSearch();
-  const navigate = useNavigate();
   const setSearch = useSearchChange<ExperimentsSearch>();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isCreating, setCreating] = useState(false);
@@ -43,10 +46,14 @@ function Runs() {
     { name, page, limit: 100 },
     { keepsPrevious: true, refreshMs },
   );
-  const open = useCallback(
-    (runId: string) =>
-      void navigate({ to: "/app/p/$projectId/experiments/$runId", params: { projectId, runId } }),
-    [navigate, projectId],
+  const { onOpen, hrefOf } = useRowPages(
+    useCallback(
+      ({ id: runId }: Pick<Run, "id">) => ({
+        to: "/app/p/$projectId/experiments/$runId",
+        params: { projectId, runId },
+      }),
+      [projectId],
+    ),
   );
   // The list is newest first: of two, the later one is the base.
   const [later, earlier] = (data?.evaluations ?? []).filter(({ id }) => selected.has(id));
@@ -90,7 +97,8 @@ function Runs() {
           idOf={({ id }) => id}
           selected={selected}
           onSelect={setSelected}
-          onOpen={({ id }) => open(id)}
+          onOpen={onOpen}
+          hrefOf={hrefOf}
           empty={
             <EmptyState icon={<FlaskConical />} title="No runs here" action={create}>
               A run has a prompt answer each datapoint of a dataset, and scores the answers. Select
@@ -103,7 +111,9 @@ function Runs() {
       ) : (
         <Loading what="Loading runs" />
       )}
-      {isCreating ? <NewRunDialog onClose={() => setCreating(false)} onStarted={open} /> : null}
+      {isCreating ? (
+        <NewRunDialog onClose={() => setCreating(false)} onStarted={(id) => onOpen({ id })} />
+      ) : null}
     </Page>
   );
 }

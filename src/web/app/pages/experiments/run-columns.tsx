@@ -49,7 +49,10 @@ export const runColumns: readonly Column<Run>[] = [
     width: 96,
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
-  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+  {
+    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    cell: ({ id }) => <Identifier value={id} />,
+  },
 ];
 
 function Scores({ runId }: { readonly runId: string }) {
@@ -57,6 +60,7 @@ function Scores({ runId }: { readonly runId: string }) {
   const details = data?.metrics?.details ?? [];
   const scored = details.filter(({ aggregate }) => aggregate !== undefined);
   const text = scored.map(({ metricName, aggregate }) => `${metricName} ${formatScore(aggregate)}`);
+  if (data && scored.length === 0) return "–";
   return (
     <span className="scores truncate" title={text.join("\n")}>
       {scored.slice(0, 4).map(({ metricName, eventName, aggregate }) => (

@@ -1,13 +1,12 @@
 // RunDatapoints: the datapoints of a run with each score; a row opens the session behind it.
 
-import { useNavigate } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import type { RunDatapoint } from "../../../../../gen/waggle/v1/run_pb.js";
-import { pageAddress } from "../../api/project.ts";
 import { Status } from "../../design/badge.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Identifier } from "../../design/values.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { fromValue } from "../datasets/to-value.ts";
 import type { EventSummary } from "../traces/event-summary.ts";
@@ -22,7 +21,15 @@ export function RunDatapoints({ datapoints }: RunDatapointsProps) {
   const { projectId } = runRoute.useParams();
   const { show } = runRoute.useSearch();
   const setSearch = useSearchChange<RunSearch>();
-  const navigate = useNavigate();
+  const rowPages = useRowPages(
+    useCallback(
+      ({ sessionId }: Row) => ({
+        to: "/app/p/$projectId/traces/$sessionId",
+        params: { projectId, sessionId },
+      }),
+      [projectId],
+    ),
+  );
   const summaries = useSummariesOf(
     useMemo(() => datapoints.map(({ sessionId }) => sessionId), [datapoints]),
   );
@@ -58,9 +65,7 @@ export function RunDatapoints({ datapoints }: RunDatapointsProps) {
           columns={columns}
           rows={rows}
           idOf={({ datapointId, sessionId }) => `${datapointId ?? ""} ${sessionId}`}
-          onOpen={({ sessionId }) =>
-            void navigate({ to: pageAddress(projectId, `traces/${sessionId}`) })
-          }
+          {...rowPages}
           empty={<p className="soft scroll">No datapoint here.</p>}
           toneOf={({ passed }) => (passed ? undefined : "bad")}
         />
@@ -93,9 +98,7 @@ const resultColumns: readonly Column<Row>[] = [
 
 const idColumns: readonly Column<Row>[] = [
   {
-    id: "datapoint",
-    header: "Datapoint",
-    width: 168,
+    ...{ id: "datapoint", header: "Datapoint", width: 180, hasControl: true },
     cell: ({ datapointId }) =>
       datapointId === undefined ? <span>–</span> : <Identifier value={datapointId} />,
   },

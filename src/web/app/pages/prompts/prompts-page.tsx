@@ -1,7 +1,6 @@
 // The saved prompts of a project, with the environments where a version is deployed.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { useNavigate } from "@tanstack/react-router";
 import { MessageSquareText, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
 import {
@@ -17,6 +16,7 @@ import { type Column, Table } from "../../design/table.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { NewPromptDialog } from "./new-prompt-dialog.tsx";
 import { environments, toContent } from "./prompt-content.ts";
@@ -55,7 +55,10 @@ const columns: readonly Column<Configuration>[] = [
     sortValue: ({ updatedAt }) => updatedAt && timestampMs(updatedAt),
     cell: ({ updatedAt }) => <Time value={updatedAt && timestampMs(updatedAt)} />,
   },
-  { id: "id", header: "Id", width: 168, cell: ({ id }) => <Identifier value={id} /> },
+  {
+    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    cell: ({ id }) => <Identifier value={id} />,
+  },
 ];
 
 function Environments({ names }: { readonly names: readonly string[] }) {
@@ -73,7 +76,6 @@ function Environments({ names }: { readonly names: readonly string[] }) {
 export function PromptsPage() {
   const { projectId } = promptsRoute.useParams();
   const { env = "" } = promptsRoute.useSearch();
-  const navigate = useNavigate();
   const setSearch = useSearchChange<PromptsSearch>();
   const [isCreating, setCreating] = useState(false);
   const { data, error, refetch } = useRpc(
@@ -81,10 +83,14 @@ export function PromptsPage() {
     env === "" ? {} : { env },
     { keepsPrevious: true },
   );
-  const open = useCallback(
-    (promptId: string) =>
-      void navigate({ to: "/app/p/$projectId/prompts/$promptId", params: { projectId, promptId } }),
-    [navigate, projectId],
+  const { onOpen, hrefOf } = useRowPages(
+    useCallback(
+      ({ id: promptId }: Pick<Configuration, "id">) => ({
+        to: "/app/p/$projectId/prompts/$promptId",
+        params: { projectId, promptId },
+      }),
+      [projectId],
+    ),
   );
   useCommands([
     { id: "prompts.create", title: "Create a prompt", keys: "n", run: () => setCreating(true) },
@@ -119,7 +125,8 @@ export function PromptsPage() {
           columns={columns}
           rows={data.configurations}
           idOf={({ id }) => id}
-          onOpen={({ id }) => open(id)}
+          onOpen={onOpen}
+          hrefOf={hrefOf}
           empty={
             <EmptyState icon={<MessageSquareText />} title="No prompts here" action={create}>
               A prompt keeps messages, model and parameters with every version, so that programs
@@ -132,7 +139,9 @@ export function PromptsPage() {
       ) : (
         <Loading what="Loading prompts" />
       )}
-      {isCreating ? <NewPromptDialog onClose={() => setCreating(false)} onCreated={open} /> : null}
+      {isCreating ? (
+        <NewPromptDialog onClose={() => setCreating(false)} onCreated={(id) => onOpen({ id })} />
+      ) : null}
     </Page>
   );
 }

@@ -1,7 +1,6 @@
 // The annotation queues of a project.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { useNavigate, useRouter } from "@tanstack/react-router";
 import { ListChecks, Plus } from "lucide-react";
 import { useCallback, useState } from "react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
@@ -14,6 +13,7 @@ import { type Column, Table } from "../../design/table.tsx";
 import { Count, Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { QueueDialog } from "./queue-dialog.tsx";
 
 const columns: readonly Column<Queue>[] = [
@@ -76,23 +76,18 @@ function QueueCount({ queueId, state }: QueueCountProps) {
   return <Count value={data?.progress?.[state]} />;
 }
 
-function toQueue(projectId: string, queueId: string) {
-  return { to: "/app/p/$projectId/queues/$queueId", params: { projectId, queueId } } as const;
-}
-
 export function QueuesPage() {
   const projectId = useCurrentProjectId();
-  const navigate = useNavigate();
   const [isCreating, setCreating] = useState(false);
   const { data, error, refetch } = useRpc(QueueService.method.listQueues, {});
-  const router = useRouter();
-  const open = useCallback(
-    (queueId: string) => void navigate(toQueue(projectId, queueId)),
-    [navigate, projectId],
-  );
-  const hrefOf = useCallback(
-    ({ id }: Queue) => router.buildLocation(toQueue(projectId, id)).href,
-    [router, projectId],
+  const { onOpen, hrefOf } = useRowPages(
+    useCallback(
+      ({ id: queueId }: Pick<Queue, "id">) => ({
+        to: "/app/p/$projectId/queues/$queueId",
+        params: { projectId, queueId },
+      }),
+      [projectId],
+    ),
   );
   useCommands([
     { id: "queues.create", title: "Create a queue", keys: "n", run: () => setCreating(true) },
@@ -112,7 +107,7 @@ export function QueuesPage() {
           columns={columns}
           rows={data.queues}
           idOf={({ id }) => id}
-          onOpen={({ id }) => open(id)}
+          onOpen={onOpen}
           hrefOf={hrefOf}
           empty={
             <EmptyState icon={<ListChecks />} title="No queues yet" action={create}>
@@ -126,7 +121,9 @@ export function QueuesPage() {
       ) : (
         <Loading what="Loading queues" />
       )}
-      {isCreating ? <QueueDialog onClose={() => setCreating(false)} onSaved={open} /> : null}
+      {isCreating ? (
+        <QueueDialog onClose={() => setCreating(false)} onSaved={(id) => onOpen({ id })} />
+      ) : null}
     </Page>
   );
 }

@@ -71,7 +71,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
     id: "model",
     header: "Model",
     width: 132,
-    cell: ({ event }) => <span className="truncate">{textOf(event.config, "model")}</span>,
+    cell: ({ event }) => <span className="truncate">{textOf(event.config, "model") || "–"}</span>,
   },
   {
     id: "started",
@@ -122,12 +122,14 @@ export const eventColumns: readonly Column<EventRow>[] = [
     id: "session",
     header: "Session",
     width: 168,
+    hasControl: true,
     cell: ({ event }) => <Identifier value={event.sessionId ?? ""} />,
   },
   {
     id: "id",
     header: "Id",
     width: 168,
+    hasControl: true,
     cell: ({ event }) => <Identifier value={event.eventId ?? ""} />,
   },
 ];

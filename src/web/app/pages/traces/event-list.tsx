@@ -1,6 +1,7 @@
 // The list of events: calls of models and tools, and the steps around them.
 
-import { useMemo } from "react";
+import type { NavigateOptions } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
 import { pickColumns } from "./columns.ts";
 import { eventColumns, eventDefaults } from "./event-columns.tsx";
 import { type Question, toListInput } from "./question.ts";
@@ -9,13 +10,16 @@ import { TracesList } from "./traces-list.tsx";
 import { useEventSummaries } from "./use-event-summaries.ts";
 import { useList } from "./use-list.ts";
 
+/** A session, or one of its events. */
+export type ListTarget = { readonly sessionId: string; readonly eventId?: string };
+
 export type ListViewProps = {
   readonly question: Question;
   readonly isLive: boolean;
   readonly round: number;
   /** Ids of the columns in the address. */
   readonly chosen: readonly string[] | undefined;
-  readonly onOpen: (target: { readonly sessionId: string; readonly eventId?: string }) => void;
+  readonly toPage: (target: ListTarget) => NavigateOptions;
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   /** Whether filters or words leave something out. */
@@ -31,7 +35,7 @@ const idOf = ({ event }: EventRow): string => event.eventId ?? "";
 const hasError = ({ event }: EventRow): boolean => event.error !== undefined;
 
 export function EventList(props: ListViewProps) {
-  const { question, isLive, round, chosen, onOpen } = props;
+  const { question, isLive, round, chosen, toPage } = props;
   const input = useMemo(() => toListInput(question), [question]);
   const list = useList({ name: "events", input, read: readEvents, idOf, isLive, round });
   const rows = useEventSummaries(list, round);
@@ -44,7 +48,10 @@ export function EventList(props: ListViewProps) {
       columns={columns}
       idOf={idOf}
       hasError={hasError}
-      onOpen={({ event: { sessionId = "", eventId = "" } }) => onOpen({ sessionId, eventId })}
+      toPage={useCallback(
+        ({ event: { sessionId = "", eventId = "" } }: EventRow) => toPage({ sessionId, eventId }),
+        [toPage],
+      )}
       selected={props.selected}
       onSelect={props.onSelect}
       isNarrowed={props.isNarrowed}

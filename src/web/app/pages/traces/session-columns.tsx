@@ -108,7 +108,7 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     header: "Feedback",
     width: 84,
     cell: ({ session }) =>
-      session.totals?.hasFeedback === true ? <Badge tone="accent">given</Badge> : null,
+      session.totals?.hasFeedback === true ? <Badge tone="accent">given</Badge> : "–",
   },
   {
     id: "source",
@@ -120,6 +120,7 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     id: "id",
     header: "Id",
     width: 168,
+    hasControl: true,
     cell: ({ session }) => <Identifier value={session.sessionId} />,
   },
 ];

@@ -1,6 +1,6 @@
 // The list of sessions.
 
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { pickColumns } from "./columns.ts";
 import { toListInput } from "./question.ts";
 import { readSessions, type SessionRow } from "./rows.ts";
@@ -16,7 +16,7 @@ const hasError = ({ session: { totals, error } }: SessionRow): boolean =>
   (totals?.numErrors ?? 0) > 0 || error !== undefined;
 
 export function SessionList(props: ListViewProps) {
-  const { question, isLive, round, chosen, onOpen } = props;
+  const { question, isLive, round, chosen, toPage } = props;
   const input = useMemo(() => toListInput(question), [question]);
   const list = useList({ name: "sessions", input, read: readSessions, idOf, isLive, round });
   const rows = useSessionSummaries(list.rows, round);
@@ -29,7 +29,10 @@ export function SessionList(props: ListViewProps) {
       columns={columns}
       idOf={idOf}
       hasError={hasError}
-      onOpen={({ session }) => onOpen({ sessionId: session.sessionId })}
+      toPage={useCallback(
+        ({ session: { sessionId } }: SessionRow) => toPage({ sessionId }),
+        [toPage],
+      )}
       selected={props.selected}
       onSelect={props.onSelect}
       isNarrowed={props.isNarrowed}

@@ -1,6 +1,7 @@
 // One of the two lists: rows that are read on as one scrolls, a pill for rows that came in above,
 // and what stands there when nothing matches.
 
+import type { NavigateOptions } from "@tanstack/react-router";
 import type { RowData } from "@tanstack/react-table";
 import { ArrowUp, Pause, Waypoints } from "lucide-react";
 import { useRef } from "react";
@@ -8,6 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { formatCount } from "../../design/format.ts";
+import { useRowPages } from "../../shell/row-pages.ts";
 import { useNarrowColumns } from "./narrow-columns.tsx";
 import type { List } from "./use-list.ts";
 
@@ -18,7 +20,8 @@ export type TracesListProps<Row extends RowData> = {
   readonly columns: readonly Column<Row>[];
   readonly idOf: (row: Row) => string;
   readonly hasError: (row: Row) => boolean;
-  readonly onOpen: (row: Row) => void;
+  /** Stable between renders. */
+  readonly toPage: (row: Row) => NavigateOptions;
   readonly selected: ReadonlySet<string>;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   readonly isNarrowed: boolean;
@@ -31,6 +34,7 @@ export type TracesListProps<Row extends RowData> = {
 export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
   const { label, list, rows, idOf, hasError, isNarrowed, onWiden, onEvents } = props;
   const columns = useNarrowColumns(props.columns);
+  const rowPages = useRowPages(props.toPage);
   const area = useRef<HTMLDivElement>(null);
   if (list.error && rows.length === 0) {
     return <ErrorState error={list.error} onRetry={list.retry} />;
@@ -59,7 +63,7 @@ export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
         columns={columns}
         rows={rows}
         idOf={idOf}
-        onOpen={props.onOpen}
+        {...rowPages}
         selected={props.selected}
         onSelect={props.onSelect}
         toneOf={(row) => (hasError(row) ? "bad" : undefined)}

@@ -1,9 +1,10 @@
 // The state of the traces: the address, when it was asked, and the selected rows.
 
-import { useNavigate } from "@tanstack/react-router";
+import { type NavigateOptions, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
-import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
+import { useCurrentProjectId } from "../../api/project.ts";
 import type { TimeRange } from "../../design/time-range.ts";
+import type { ListTarget } from "./event-list.tsx";
 import { toEventFilters, toQuestion, wordsFilter } from "./question.ts";
 import { tracesRoute } from "./route.tsx";
 import type { Changes, TracesSearch } from "./search.ts";
@@ -66,12 +67,14 @@ export function useTracesView() {
       onWiden: () =>
         setSearch(isNarrowed ? { filters: undefined, q: undefined } : { range: monthRange }),
       onEvents: showEvents,
-      onOpen: ({ sessionId, eventId }: { sessionId: string; eventId?: string }) =>
-        void navigate({
-          to: pageAddress(projectId, `traces/${encodeURIComponent(sessionId)}`),
-          // The page of the session reads it; its own route types it.
-          search: { ...(eventId !== undefined && { event: eventId }), ...toPlace(search) } as never,
+      toPage: useCallback(
+        ({ sessionId, eventId }: ListTarget): NavigateOptions => ({
+          to: "/app/p/$projectId/traces/$sessionId",
+          params: { projectId, sessionId },
+          search: { ...(eventId !== undefined && { event: eventId }), ...toPlace(search) },
         }),
+        [projectId, search],
+      ),
     },
   };
 }
