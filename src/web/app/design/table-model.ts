@@ -23,6 +23,8 @@ export type Column<Item extends RowData> = {
   readonly grow?: number;
   /** True if its cells have a button of their own, which a link must not hold. */
   readonly hasControl?: boolean;
+  /** True for a column that a narrow window has room for beside the first. */
+  readonly isMajor?: boolean;
   /** `end` for numbers. */
   readonly align?: "start" | "end";
   /**

@@ -7,6 +7,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useId, useRef, useState } from "react";
 import type { CSSProperties, FocusEvent, KeyboardEvent, ReactNode } from "react";
 import { useCommands } from "../shell/commands.ts";
+import { Folded, useFolding } from "./folded.tsx";
 import { Checkbox } from "./input.tsx";
 import { revealRow } from "./reveal-row.ts";
 import { Loading } from "./states.tsx";
@@ -51,13 +52,19 @@ export type TableProps<Item extends RowData> = {
   readonly freshIds?: ReadonlySet<string>;
 };
 
-const rowHeightPx = 32;
+const lineHeightPx = 32;
+const foldedLinePx = 24;
+/** Width in pixels of the columns that stand in pairs when they are folded. */
+const pairWidthMax = 168;
 /** Rows before the end at which the next page is asked for. */
 const moreRows = 30;
 
 export function Table<Item extends RowData>(props: TableProps<Item>) {
   const { label, rows, empty, onMore, isLoadingMore = false, selected } = props;
-  const grid = useGrid(props);
+  const { isNarrow, shown: columns, folded } = useFolding(props.columns);
+  // Widths that were chosen in a wide window do not count for a narrow one.
+  const grid = useGrid({ ...props, columns, ...(isNarrow && { widthsKey: undefined }) });
+  const rowHeightPx = lineHeightPx + foldedLines(folded) * foldedLinePx;
   const scroller = useRef<HTMLDivElement>(null);
   const items = grid.getRowModel().rows;
   const virtual = useVirtualizer({
@@ -66,6 +73,7 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
     estimateSize: () => rowHeightPx,
     overscan: 12,
   });
+  useEffect(() => virtual.measure(), [virtual, rowHeightPx]);
   const moves = useMoves(props, items, {
     scrollTo: (index) => revealRow(scroller.current, index, rowHeightPx),
     focus: () => scroller.current?.focus({ preventScroll: true }),
@@ -91,9 +99,10 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
         shown.some(({ index }) => index === moves.active) ? activeId : undefined
       }
       tabIndex={0}
+      data-narrow={isNarrow}
       style={widthsOf(grid)}
       onKeyDown={moves.onKeyDown}
-      onScroll={(event) => props.onAtTop?.(event.currentTarget.scrollTop < rowHeightPx)}
+      onScroll={(event) => props.onAtTop?.(event.currentTarget.scrollTop < lineHeightPx)}
     >
       <TableHead grid={grid} selected={selected} onSelect={props.onSelect} />
       <div className="table-rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
@@ -103,6 +112,9 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
             <TableRow
               key={row.id}
               {...props}
+              columns={columns}
+              folded={folded}
+              heightPx={rowHeightPx}
               row={row}
               elementId={`${id}-${index}`}
               index={index}
@@ -118,6 +130,16 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
   );
 }
 
+function isLong<Item extends RowData>({ grow = 0, width = 0 }: Column<Item>): boolean {
+  return grow > 0 || width > pairWidthMax;
+}
+
+/** Returns the number of lines of the folded columns, two short ones in a line. */
+function foldedLines<Item extends RowData>(folded: readonly Column<Item>[]): number {
+  const long = folded.filter(isLong).length;
+  return long + Math.ceil((folded.length - long) / 2);
+}
+
 /** Widths as variables of the table, so that no cell renders while a column is resized. */
 function widthsOf<Item extends RowData>(grid: GridTable<Item>): CSSProperties {
   const widths = grid
@@ -131,6 +153,8 @@ type TableRowProps<Item extends RowData> = TableProps<Item> & {
   readonly elementId: string;
   readonly index: number;
   readonly topPx: number;
+  readonly heightPx: number;
+  readonly folded: readonly Column<Item>[];
   readonly isActive: boolean;
   readonly onActivate: () => void;
 };
@@ -151,7 +175,7 @@ function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
       data-tone={props.toneOf?.(row.original)}
       data-opens={onOpen !== undefined}
       data-fresh={props.freshIds?.has(row.id) === true}
-      style={{ transform: `translateY(${topPx}px)` }}
+      style={{ transform: `translateY(${topPx}px)`, height: props.heightPx }}
       onClick={(event) => {
         if (hrefOf) {
           // The browser itself opens the link in another tab or window.
@@ -173,7 +197,7 @@ function TableRow<Item extends RowData>(props: TableRowProps<Item>) {
           />
         </div>
       )}
-      <TableCells row={row} columns={props.columns} hrefOf={hrefOf} />
+      <TableCells row={row} columns={props.columns} folded={props.folded} hrefOf={hrefOf} />
     </div>
   );
 }
@@ -182,16 +206,33 @@ type TableCellsProps<Item extends RowData> = {
   readonly row: Row<typeof features, Item>;
   /** Cells change with the columns, although the row stays. */
   readonly columns: readonly Column<Item>[];
+  readonly folded: readonly Column<Item>[];
   readonly hrefOf: TableProps<Item>["hrefOf"];
 };
 
 /** Rendered once for a row: scrolling only moves the row. */
 const TableCells = memo(function TableCells<Item extends RowData>({
   row,
+  folded,
   hrefOf,
 }: TableCellsProps<Item>) {
   const href = hrefOf?.(row.original);
-  return row.getAllCells().map((cell) => <TableCell key={cell.id} cell={cell} href={href} />);
+  const items = folded.map((column) => ({
+    ...{ header: column.header, isLong: isLong(column) },
+    content: linked(column, row.original, href),
+  }));
+  return (
+    <>
+      {row.getAllCells().map((cell) => (
+        <TableCell key={cell.id} cell={cell} href={href} />
+      ))}
+      {items.length === 0 ? null : (
+        <div className="table-folded" role="gridcell">
+          <Folded items={items} />
+        </div>
+      )}
+    </>
+  );
 }) as <Item extends RowData>(props: TableCellsProps<Item>) => ReactNode;
 
 type TableCellProps<Item extends RowData> = {
@@ -201,7 +242,6 @@ type TableCellProps<Item extends RowData> = {
 
 function TableCell<Item extends RowData>({ cell, href }: TableCellProps<Item>) {
   const column = cell.column.columnDef.meta as Column<Item>;
-  const content = column.cell(cell.row.original);
   return (
     <div
       className="table-cell"
@@ -209,15 +249,20 @@ function TableCell<Item extends RowData>({ cell, href }: TableCellProps<Item>) {
       data-align={column.align}
       style={{ width: `var(--column-${column.id})`, flexGrow: column.grow ?? 0 }}
     >
-      {href === undefined || column.hasControl === true ? (
-        content
-      ) : (
-        // Not dragged, so that its text can be marked; the focus stays in the table for its keys.
-        <a className="table-link" href={href} tabIndex={-1} draggable={false} onFocus={focusGrid}>
-          {content}
-        </a>
-      )}
+      {linked(column, cell.row.original, href)}
     </div>
+  );
+}
+
+/** Returns the content of a cell, as a link to the row's page unless it has a control. */
+function linked<Item extends RowData>(column: Column<Item>, row: Item, href: string | undefined) {
+  const content = column.cell(row);
+  if (href === undefined || column.hasControl === true) return content;
+  return (
+    // Not dragged, so that its text can be marked; the focus stays in the table for its keys.
+    <a className="table-link" href={href} tabIndex={-1} draggable={false} onFocus={focusGrid}>
+      {content}
+    </a>
   );
 }
 

@@ -32,6 +32,7 @@ const columns: readonly Column<Alert>[] = [
   },
   {
     id: "name",
+    isMajor: true,
     header: "Alert",
     width: 200,
     grow: 1,

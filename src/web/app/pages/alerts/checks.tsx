@@ -108,6 +108,7 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
     },
     {
       id: "period",
+      isMajor: true,
       header: "Period start",
       width: 170,
       cell: ({ windowStart }) => (

@@ -24,6 +24,7 @@ const columns: readonly Column<Notification>[] = [
   },
   {
     id: "type",
+    isMajor: true,
     header: "About",
     width: 140,
     cell: ({ type }) => <Badge>{type.replace(/^\w+\./, "")}</Badge>,
@@ -36,6 +37,7 @@ const columns: readonly Column<Notification>[] = [
   },
   {
     id: "asked",
+    isMajor: true,
     header: "Asked",
     width: 92,
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,

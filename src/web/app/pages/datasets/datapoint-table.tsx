@@ -48,6 +48,7 @@ const columns: readonly Column<Datapoint>[] = [
   },
   {
     id: "changed",
+    isMajor: true,
     header: "Changed",
     width: 96,
     cell: ({ updatedAt, createdAt }) => {

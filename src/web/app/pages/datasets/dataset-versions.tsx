@@ -47,6 +47,7 @@ const columns: readonly Column<DatasetVersion>[] = [
   },
   {
     id: "made",
+    isMajor: true,
     header: "Made",
     width: 120,
     grow: 1,

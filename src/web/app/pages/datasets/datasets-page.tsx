@@ -25,6 +25,7 @@ const columns: readonly Column<Dataset>[] = [
   },
   {
     id: "datapoints",
+    isMajor: true,
     header: "Datapoints",
     width: 100,
     align: "end",

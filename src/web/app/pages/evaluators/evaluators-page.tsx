@@ -40,6 +40,7 @@ const columns: readonly Column<Metric>[] = [
   },
   {
     id: "runs",
+    isMajor: true,
     header: "Runs",
     width: 88,
     hasControl: true,

@@ -21,6 +21,7 @@ export const runColumns: readonly Column<Run>[] = [
   },
   {
     id: "status",
+    isMajor: true,
     header: "Status",
     width: 110,
     cell: ({ status }) => <Status tone={statusTones[status] ?? "neutral"}>{status}</Status>,

@@ -89,6 +89,7 @@ const resultColumns: readonly Column<Row>[] = [
   },
   {
     id: "input",
+    isMajor: true,
     header: "Input",
     width: 220,
     grow: 3,

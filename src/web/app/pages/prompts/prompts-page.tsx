@@ -50,6 +50,7 @@ const columns: readonly Column<Configuration>[] = [
   { id: "version", header: "Version", width: 80, align: "end", cell: ({ version }) => version },
   {
     id: "changed",
+    isMajor: true,
     header: "Changed",
     width: 96,
     sortValue: ({ updatedAt }) => updatedAt && timestampMs(updatedAt),

@@ -47,6 +47,7 @@ const columns: readonly Column<Row>[] = [
   },
   {
     id: "question",
+    isMajor: true,
     header: "Question",
     width: 220,
     grow: 3,

@@ -38,6 +38,7 @@ const columns: readonly Column<Queue>[] = [
   },
   {
     id: "waiting",
+    isMajor: true,
     header: "Waiting",
     width: 90,
     align: "end",

@@ -11,7 +11,6 @@ import { useNow } from "../../design/now.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
-import { type NarrowForm, useNarrowColumns } from "../traces/narrow-columns.tsx";
 import { AuditEntryDrawer } from "./audit-entry.tsx";
 import {
   AuditFilters,
@@ -37,6 +36,7 @@ const columns: readonly Column<AuditEntry>[] = [
   },
   {
     id: "action",
+    isMajor: true,
     header: "What",
     width: 190,
     cell: ({ action }) => <code className="truncate">{action}</code>,
@@ -60,19 +60,12 @@ const columns: readonly Column<AuditEntry>[] = [
   },
 ];
 
-/** An open entry says the rest. */
-const narrowForm: NarrowForm = {
-  brief: { name: "action", time: "at" },
-  ...{ briefWidthPx: 200, widths: { actor: 140 }, shown: ["actor"] },
-};
-
 const pageSize = 200;
 
 export function AuditLog({ orgId }: { readonly orgId: string }) {
   const search = parseAuditSearch(settingsRoute.useSearch().log);
   const navigate = useNavigate();
   const [open, setOpen] = useState<AuditEntry>();
-  const shownColumns = useNarrowColumns(columns, narrowForm);
   const log = useRpcPages(
     AuditService.method.listAuditLog,
     { orgId, limit: pageSize, ...toAuditInput(search, useNow()) },
@@ -119,7 +112,7 @@ export function AuditLog({ orgId }: { readonly orgId: string }) {
         <Table
           label="Audit log"
           isMain
-          columns={shownColumns}
+          columns={columns}
           rows={entries}
           idOf={({ sequence }) => String(sequence)}
           onOpen={setOpen}

@@ -2,7 +2,7 @@
 // first one, so that nothing scrolls sideways.
 
 import type { ReactNode } from "react";
-import { useIsNarrowWindow } from "../../shell/shell.tsx";
+import { Folded, useFolding } from "../../design/folded.tsx";
 
 export type SettingsColumn<Row> = {
   readonly header: string;
@@ -26,9 +26,7 @@ export type SettingsTableProps<Row> = {
 };
 
 export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTableProps<Row>) {
-  const isNarrow = useIsNarrowWindow();
-  const shown = columns.filter(({ isMajor }, at) => !isNarrow || at === 0 || isMajor === true);
-  const folded = columns.filter((column) => !shown.includes(column));
+  const { shown, folded } = useFolding(columns);
   return (
     <table className="settings-table" aria-label={label}>
       <thead>
@@ -46,7 +44,7 @@ export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTable
             {shown.map(({ header, cell, titleOf, align, className }, at) => (
               <td key={header} data-align={align} className={className} title={titleOf?.(row)}>
                 {cell(row)}
-                {at === 0 && folded.length > 0 ? <Folded columns={folded} row={row} /> : null}
+                {at === 0 && folded.length > 0 ? <Folded items={itemsOf(folded, row)} /> : null}
               </td>
             ))}
           </tr>
@@ -56,17 +54,8 @@ export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTable
   );
 }
 
-type FoldedProps<Row> = { readonly columns: readonly SettingsColumn<Row>[]; readonly row: Row };
-
-function Folded<Row>({ columns, row }: FoldedProps<Row>) {
-  return (
-    <dl className="settings-folded">
-      {columns.map(({ header, cell, titleOf }) => (
-        <div key={header} title={titleOf?.(row)}>
-          <dt>{header}</dt>
-          <dd>{cell(row)}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+function itemsOf<Row>(columns: readonly SettingsColumn<Row>[], row: Row) {
+  return columns.map(({ header, cell, titleOf }) => ({
+    ...{ header, content: cell(row), title: titleOf?.(row) },
+  }));
 }

@@ -34,6 +34,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
   },
   {
     id: "status",
+    isMajor: true,
     header: "Status",
     width: 76,
     cell: ({ event: { error } }) =>
@@ -75,6 +76,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
   },
   {
     id: "started",
+    isMajor: true,
     header: "Started",
     width: 84,
     cell: ({ event }) => <Time value={event.startTime} />,

@@ -23,6 +23,7 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
   },
   {
     id: "status",
+    isMajor: true,
     header: "Status",
     width: 86,
     cell: ({ session: { totals, error } }) => {
@@ -58,6 +59,7 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
   },
   {
     id: "started",
+    isMajor: true,
     header: "Started",
     width: 84,
     cell: ({ session }) => <Time value={session.startTime} />,

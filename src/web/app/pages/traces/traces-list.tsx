@@ -10,7 +10,6 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { formatCount } from "../../design/format.ts";
 import { useRowPages } from "../../shell/row-pages.ts";
-import { useNarrowColumns } from "./narrow-columns.tsx";
 import type { List } from "./use-list.ts";
 
 export type TracesListProps<Row extends RowData> = {
@@ -33,7 +32,6 @@ export type TracesListProps<Row extends RowData> = {
 
 export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
   const { label, list, rows, idOf, hasError, isNarrowed, onWiden, onEvents } = props;
-  const columns = useNarrowColumns(props.columns);
   const rowPages = useRowPages(props.toPage);
   const area = useRef<HTMLDivElement>(null);
   if (list.error && rows.length === 0) {
@@ -60,7 +58,7 @@ export function TracesList<Row extends RowData>(props: TracesListProps<Row>) {
         label={label}
         isMain
         widthsKey={`traces-${label.toLowerCase()}`}
-        columns={columns}
+        columns={props.columns}
         rows={rows}
         idOf={idOf}
         {...rowPages}
