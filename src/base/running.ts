@@ -8,20 +8,29 @@ export type Running = {
   drain(): Promise<void>;
 };
 
+/**
+ * Counts the work. A set of its promises would hold on to them: a set that shrinks leaves a table
+ * behind, which keeps the next one in memory, and so on until the whole heap is collected.
+ */
 export function createRunning(): Running {
-  const running = new Set<Promise<unknown>>();
+  let count = 0;
+  let onIdle: (() => void)[] = [];
   return {
     async run(work) {
-      const promise = work();
-      running.add(promise);
+      count += 1;
       try {
-        return await promise;
+        return await work();
       } finally {
-        running.delete(promise);
+        count -= 1;
+        if (count === 0) {
+          for (const resolve of onIdle) resolve();
+          onIdle = [];
+        }
       }
     },
     async drain() {
-      while (running.size > 0) await Promise.allSettled(running);
+      // Work that ends may have begun other work.
+      while (count > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
     },
   };
 }

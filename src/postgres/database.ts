@@ -17,7 +17,7 @@ import {
   type PoolWithTurns,
 } from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
-import { readOrigin } from "./statement-origins.ts";
+import { keepLittle } from "./statement-memory.ts";
 import type { Turns } from "./turns.ts";
 
 export type { PoolOptions as OpenDatabaseOptions } from "./pools.ts";
@@ -259,7 +259,7 @@ function guard(
   return new Proxy(sql, {
     apply(target, self, words) {
       assertConnected();
-      return readOrigin(Reflect.apply(target, self, words));
+      return keepLittle(Reflect.apply(target, self, words));
     },
     get(target, name) {
       assertConnected();

@@ -16,7 +16,7 @@ import {
   projectReadsShare,
 } from "../base/tenant-limits.ts";
 import { createListener, type Listener } from "./listener.ts";
-import { withPlainOrigins } from "./statement-origins.ts";
+import { withLittleMemory } from "./statement-memory.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
 export type ColumnTypes = { bigint: number };
@@ -227,7 +227,7 @@ function openPool(
     types: { bigint: bigintAsNumber },
     ...others,
   });
-  return withPlainOrigins(pool);
+  return withLittleMemory(pool);
 }
 
 /** Microseconds and counts stay far below 2^53, so bigint columns are plain numbers in our code. */

@@ -10,7 +10,7 @@ import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
 import { citusUrl } from "../support/citus.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
-import { createSentStatements, explainAll } from "../support/explained.ts";
+import { explainAll } from "../support/explained.ts";
 import { createTestProject } from "../support/project.ts";
 import { aChunk, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
@@ -196,8 +196,7 @@ describe("project data on Citus", () => {
 
   test("show in a plan that goes to every shard", async (context) => {
     skipWithoutCitus(context);
-    const sent = createSentStatements();
-    sent.add({ statement: { string: "select count(*) from events" } });
+    const sent = new Map([["select count(*) from events", []]]);
 
     const [plan] = await explainAll(testDatabase.database.sql(), sent);
 

@@ -5,44 +5,18 @@ import type { Database, Sql } from "../../src/postgres/database.ts";
 /** A value as the driver sends it. */
 type Parameter = string | number | boolean | null;
 
-/** What the driver keeps of a statement. */
+/** What the driver keeps of a statement, until it is over. */
 type Statement = {
-  /** Null until it is sent, and always for a fragment of another. */
   readonly statement?: { readonly string: string } | null;
   readonly parameters?: readonly Parameter[] | null;
+  resolve?: (result: unknown) => void;
 };
 
-/** Statements that a database has sent, each text once. */
-export type SentStatements = {
-  add(statement: Statement): void;
-  /** Parameters by text. */
-  all(): ReadonlyMap<string, readonly Parameter[]>;
-};
-
-/** Statements that are kept until they are sent; the older ones are fragments. */
-const unsentMax = 2_000;
+/** Parameters of statements by their text. */
+export type SentStatements = Map<string, readonly Parameter[]>;
 
 export function createSentStatements(): SentStatements {
-  const sent = new Map<string, readonly Parameter[]>();
-  let waiting: Statement[] = [];
-
-  function sort(): void {
-    for (const { statement, parameters } of waiting) {
-      if (statement && !sent.has(statement.string)) sent.set(statement.string, parameters ?? []);
-    }
-    waiting = waiting.filter(({ statement }) => !statement).slice(-unsentMax);
-  }
-
-  return {
-    add(statement) {
-      waiting.push(statement);
-      if (waiting.length > 2 * unsentMax) sort();
-    },
-    all() {
-      sort();
-      return sent;
-    },
-  };
+  return new Map<string, readonly Parameter[]>();
 }
 
 /** Returns the database, which adds every statement of its callers to a list. */
@@ -51,7 +25,7 @@ export function recordStatements(database: Database, sent: SentStatements): Data
     new Proxy(sql, {
       apply(target, self, words) {
         const statement: unknown = Reflect.apply(target, self, words);
-        sent.add(statement as Statement);
+        if (statement instanceof Promise) noteAtEnd(statement as Statement, sent);
         return statement;
       },
     });
@@ -70,6 +44,16 @@ export function recordStatements(database: Database, sent: SentStatements): Data
   return recorded;
 }
 
+/** Notes a statement when it has its rows; parts of statements never have any. */
+function noteAtEnd(query: Statement, sent: SentStatements): void {
+  const { resolve } = query;
+  query.resolve = (result) => {
+    const { statement, parameters } = query;
+    if (statement) sent.set(statement.string, parameters ?? []);
+    resolve?.call(query, result);
+  };
+}
+
 export type Explained = {
   readonly statement: string;
   /** Number of shards by part of the plan; empty if it reads and writes none directly. */
@@ -79,7 +63,7 @@ export type Explained = {
 /** Explains each statement that was sent. */
 export async function explainAll(sql: Sql, sent: SentStatements): Promise<readonly Explained[]> {
   const explained: Explained[] = [];
-  for (const [statement, parameters] of sent.all()) {
+  for (const [statement, parameters] of sent) {
     if (!/^\s*(with|select|insert|update|delete)\b/.test(statement)) continue;
     // Citus explains no insert of a query with parameters.
     const text = statement.replace(/\$(\d+)\b/g, (_, number: string) =>

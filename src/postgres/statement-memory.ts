@@ -1,0 +1,49 @@
+// What the driver keeps of statements. Of the first one with a text it keeps an Error, made where it
+// ran: until its stack is read, V8 keeps the frames alive, and with them the body, events and rows
+// of the first request. Reading the stack once leaves only a few lines of text. And collections of
+// new objects do not free a statement that is over: its values would stay until the whole heap is
+// collected, and twice the time of each collection would go into copying them.
+
+/** A statement of the driver, which is a promise of its rows, or a part of one. */
+type Statement = Promise<unknown> & {
+  readonly origin: string;
+  args: unknown;
+  parameters: unknown;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+  /** The driver's own functions of these names. */
+  driver?: Pick<Statement, "resolve" | "reject">;
+};
+
+/** Returns the driver's statement function, changed so that it keeps little in memory. */
+export function withLittleMemory<Sql extends (...words: never[]) => unknown>(sql: Sql): Sql {
+  return new Proxy(sql, {
+    apply: (target, self, words) => keepLittle(Reflect.apply(target, self, words)),
+  });
+}
+
+/** Has a statement forget its values when it is over; other values are returned as they are. */
+export function keepLittle(statement: unknown): unknown {
+  if (!(statement instanceof Promise)) return statement;
+  const own = statement as Statement;
+  Reflect.get(own, "origin");
+  own.driver = { resolve: own.resolve, reject: own.reject };
+  own.resolve = resolve;
+  own.reject = reject;
+  return own;
+}
+
+function resolve(this: Statement, result: unknown): void {
+  forget(this);
+  this.driver?.resolve(result);
+}
+
+function reject(this: Statement, error: unknown): void {
+  forget(this);
+  this.driver?.reject(error);
+}
+
+function forget(statement: Statement): void {
+  statement.args = null;
+  statement.parameters = null;
+}
