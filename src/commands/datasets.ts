@@ -1,6 +1,6 @@
 // `waggle datasets list | export | import`: moves the files of datasets of a running service.
 
-import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { extname } from "node:path";
 import { Readable } from "node:stream";
 import { OperatorError } from "../base/operator-error.ts";
@@ -21,14 +21,14 @@ const usage = `usage:
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runDatasets({ config, flags, operands }: CommandContext): Promise<number> {
   const [name, id, file, ...others] = operands;
-  const open = async () => createServiceClient(await readCallOptions(config, flags));
+  const connect = async () => createServiceClient(await readCallOptions(config, flags));
   if (name === "list" && id === undefined) {
     const limit = countFlag(flags, "limit");
-    await listDatasets(await open(), limit);
+    await listDatasets(await connect(), limit);
   } else if (name === "export" && id !== undefined && file === undefined) {
-    await exportDataset(await open(), id, textFlag(flags, "format") ?? "jsonl");
+    await exportDataset(await connect(), id, textFlag(flags, "format") ?? "jsonl");
   } else if (name === "import" && file !== undefined && others.length === 0) {
-    await importDataset(await open(), id ?? "", file);
+    await importDataset(await connect(), id ?? "", file);
   } else {
     throw new OperatorError(usage);
   }
@@ -61,7 +61,10 @@ async function exportDataset(client: ServiceClient, id: string, format: string):
 async function importDataset(client: ServiceClient, id: string, file: string): Promise<void> {
   const path = `/v1/datasets/${encodeURIComponent(id)}/import`;
   const headers = { "content-type": mediaTypeOf(extname(file).slice(1)) };
-  const body = Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>;
+  const handle = await open(file).catch((cause: unknown) => {
+    throw new OperatorError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
+  });
+  const body = Readable.toWeb(handle.createReadStream()) as ReadableStream<Uint8Array>;
   print(await client.read({ method: "POST", path, headers, body, timeoutMs: 0 }));
 }
 

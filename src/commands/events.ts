@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { z } from "zod";
 import { type JsonValue, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Flags } from "../config.ts";
@@ -17,8 +18,10 @@ const usage = `usage:
   waggle events export [--from TIME] [--to TIME] [--fields A,B] [FILTER…]
   waggle events tail [--fields A,B] [FILTER…]
       FILTER is "FIELD OPERATOR VALUE" with is, is not, contains, not contains, exists, not exists,
-      greater than, less than, after or before. TIME is RFC 3339. tail sees an event when it is
-      among the 200 that start last: one that comes late with an older start is not printed.
+      greater than, less than, after or before. VALUE is JSON where it can be: 12 is a number, "12"
+      a text. TIME is RFC 3339, such as 2026-11-01T00:00:00Z, or a day in UTC. tail sees an event
+      when it is among the 200 that start last: one that comes late with an older start is not
+      printed.
       --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 /** Longest first, since one may begin another. */
@@ -47,11 +50,20 @@ type Page = {
 
 const acts: Readonly<Record<string, typeof search>> = { search, export: exportAll, tail };
 
+/** Flags that an act does not use, which would look as if they had an effect. */
+const unused: Readonly<Record<string, readonly string[]>> = {
+  search: [],
+  export: ["limit"],
+  tail: ["limit", "from", "to"],
+};
+
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runEvents({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...filters] = operands;
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
   if (act === undefined) throw new OperatorError(usage);
+  const idle = unused[name]?.find((flag) => flags[flag] !== undefined);
+  if (idle !== undefined) throw new OperatorError(`events ${name} has no --${idle}\n${usage}`);
   const client = createServiceClient(await readCallOptions(config, flags));
   await act(client, toQuestion(filters, flags), flags);
   return 0;
@@ -129,11 +141,9 @@ function toQuestion(filters: readonly string[], flags: Flags): Question {
 function readTime(flags: Flags, name: string): number | undefined {
   const text = textFlag(flags, name);
   if (text === undefined) return undefined;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) {
-    throw new OperatorError(`--${name} must be a time such as 2026-11-01T00:00Z`);
-  }
-  return ms;
+  const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).safeParse(text);
+  if (time.success) return Date.parse(time.data);
+  throw new OperatorError(`--${name} must be a time such as 2026-11-01T00:00:00Z or 2026-11-01`);
 }
 
 /** Reads `metadata.user is ada`; a value that is JSON, such as 12 or true, is taken as JSON. */

@@ -13,7 +13,7 @@ import type { Mapper } from "./import/mapping.ts";
 import { mapOtlp } from "./import/otlp.ts";
 import { mapPhoenix } from "./import/phoenix.ts";
 import { createReport, formatReport, type Report } from "./import/report.ts";
-import { mapWaggle } from "./import/waggle.ts";
+import { endLine, mapWaggle } from "./import/waggle.ts";
 import { interruptibly } from "./interruption.ts";
 import { readCallOptions, textFlag } from "./service-call.ts";
 
@@ -46,7 +46,10 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   try {
     await interruptibly(async (signal) => {
       const client = service && createClient({ ...service, signal });
-      await importFiles(operands, { mapper, report, client });
+      await importFiles(operands, {
+        ...{ mapper, report, client },
+        endLine: mapper === mapWaggle ? endLine : undefined,
+      });
     });
   } finally {
     clearInterval(timer);

@@ -278,6 +278,22 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     expect(reasons.get(3)).toContain("event_type: must be one of");
   });
 
+  test.each([
+    { name: "without its end", end: [] },
+    { name: "whose end counts more", end: [{ done: true, count: 3 }] },
+  ])("rejects an export of events $name, and stores what is there", async ({ name, end }) => {
+    const [whole] = richEvents.slice(1);
+    const lines = [{ ...whole, event_id: `cut ${name}` }, ...end];
+    const path = join(folder, "cut.jsonl");
+    await writeFile(path, lines.map((line) => JSON.stringify(line)).join("\n"));
+
+    const { code, output, report } = await importFile("waggle", path);
+
+    expect(code).toBe(1);
+    expect(report.records).toEqual({ read: 1, stored: 1, already_stored: 0, rejected: 1 });
+    expect(output).toContain("the export is not whole: its last line must be");
+  });
+
   test("stops with a hint where the key is wrong", async () => {
     await writeFile(keyFile, "nothing");
     const { code, output } = await importFile("otlp", join(fixtures, "otlp.jsonl"));

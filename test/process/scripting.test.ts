@@ -101,7 +101,7 @@ describe("waggle events", () => {
     }, patience);
     expect(process.output()).not.toContain("l-too-old");
     const { output } = await runToEnd("events", "nothing");
-    expect(output).toContain("one that comes late with an older start is not printed");
+    expect(output).toContain("one that comes late with an older start is not");
   });
 
   test.each(["abc", "0", "-3", "2.5", "1e3"])("refuses --limit %s by its name", async (limit) => {
@@ -109,6 +109,21 @@ describe("waggle events", () => {
 
     expect(got.code).toBe(1);
     expect(got.output).toBe(`waggle: --limit must be a whole number from 1, not "${limit}"\n`);
+  });
+
+  test.each([
+    { words: ["export", "--limit", "1"], said: "events export has no --limit" },
+    { words: ["tail", "--to", "2020-01-01"], said: "events tail has no --to" },
+    {
+      words: ["search", "--from", "5"],
+      said: "--from must be a time such as 2026-11-01T00:00:00Z",
+    },
+    { words: ["search", "--from", "2026-11-01T00:00"], said: "--from must be a time such as" },
+  ])("refuses $words", async ({ words, said }) => {
+    const got = await runToEnd("events", ...words);
+
+    expect(got.code).toBe(1);
+    expect(got.output).toContain(said);
   });
 
   test("says what is wrong with a filter, an act or an address", async () => {
@@ -138,6 +153,18 @@ test("waggle datasets imports, lists and exports", async () => {
   expect([listed.code, exported.code]).toEqual([0, 0]);
   expect(listed.output).toContain("questions");
   expect(exported.output).toContain('"count":2');
+});
+
+test("waggle datasets import names a file that it cannot read", async () => {
+  const got = await runToEnd(
+    "datasets",
+    "import",
+    "00000000-0000-0000-0000-000000000000",
+    "no.jsonl",
+  );
+
+  expect(got.code).toBe(1);
+  expect(got.output).toContain("cannot read no.jsonl: ENOENT");
 });
 
 test("waggle runs lists, reads and compares", async () => {

@@ -45,7 +45,7 @@ export const checks: readonly Check[] = [
   {
     name: "exactly-once",
     claim:
-      "evaluations, backfills, runs, alerts and archivals whose worker is killed end with each " +
+      "evaluations, runs, alerts and archivals whose worker is killed end with each " +
       "result once",
     run: { tests: ["--project", "process", "killed.test.ts"] },
     environment: { DATAPOINTS: "5000" },

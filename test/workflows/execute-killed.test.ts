@@ -97,7 +97,7 @@ test("every datapoint is paid for once though the worker dies", async () => {
     where project_id = ${projectId}`;
   const all = datapointsTotal;
   expect(counts).toEqual({ models: all, datapoints: all, scored: all });
-  printFinding({ what: "datapoints of a run executed", number: all, results: keys.length });
+  printFinding({ what: "datapoints of a run executed", number: all, calls: keys.length });
   worker.kill("SIGTERM");
   expect((await worker.ended()).code).toBe(0);
 }, 2_400_000);

@@ -14,6 +14,8 @@ import { BadRecord } from "./source-record.ts";
 export type ImporterOptions = {
   readonly mapper: Mapper;
   readonly report: Report;
+  /** The last line of an export of this format, which says how many records it has. */
+  readonly endLine?: string | undefined;
   /** Undefined to send nothing. */
   readonly client: Client | undefined;
 };
@@ -40,13 +42,16 @@ const callsMax = 8;
 /** Imports the files, one after another; the report counts as it goes. */
 export async function importFiles(
   files: readonly string[],
-  { mapper, report, client }: ImporterOptions,
+  { mapper, report, client, endLine }: ImporterOptions,
 ): Promise<void> {
   for (const file of files) {
     let batch: Item[] = [];
     let length = 0;
+    const before = report.records.read;
+    let end: { readonly line: number; readonly total?: number | undefined } = { line: 0 };
     for await (const read of readExport(file)) {
       const item = toItem(file, read, mapper, report);
+      end = { line: read.line, total: item?.mapped.total };
       if (item === undefined) continue;
       if (batch.length >= batchRecordsMax || length + read.text.length > batchLengthMax) {
         await send(batch, client, report);
@@ -57,6 +62,10 @@ export async function importFiles(
       length += read.text.length;
     }
     await send(batch, client, report);
+    if (endLine !== undefined && end.total !== report.records.read - before) {
+      const reason = `the export is not whole: its last line must be ${endLine} with its events`;
+      reject(report, { file, line: end.line, reason });
+    }
   }
 }
 

@@ -25,6 +25,8 @@ export type Mapped = {
   readonly records: number;
   readonly mapped: readonly string[];
   readonly raw: readonly string[];
+  /** Number of all records of the export, where the record is its end and says so. */
+  readonly total?: number;
 };
 
 /** Maps one record; throws BadRecord with the reason. Pure: the same record, the same writes. */

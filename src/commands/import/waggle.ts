@@ -29,6 +29,9 @@ const accepted: ReadonlySet<string> = new Set([
 /** Fields that the project that imports gives anew. */
 const remade: ReadonlySet<string> = new Set(["project_id", "cost_estimate"]);
 
+/** The last line of an export says how many events it has; without it the export broke off. */
+export const endLine = '{"done":true,"count":N}';
+
 const nothing: Mapped = { writes: [], records: 0, mapped: [], raw: [] };
 
 /**
@@ -36,7 +39,7 @@ const nothing: Mapped = { writes: [], records: 0, mapped: [], raw: [] };
  * end minus start, are left out, because the export shows them for events that do not have them.
  */
 export function mapWaggle(source: JsonObject): Mapped {
-  if (source["done"] === true) return nothing;
+  if (source["done"] === true) return { ...nothing, total: Number(source["count"]) };
   const event: MutableObject = {};
   for (const [name, value] of Object.entries(source)) {
     if (value === null || remade.has(name)) continue;

@@ -25,7 +25,7 @@ function tool<Input extends z.ZodObject>(
 
 const filters = z
   .array(
-    z.object({
+    z.strictObject({
       field: z
         .string()
         .describe(
@@ -57,7 +57,7 @@ export const tools: readonly Tool[] = [
     title: "List fields",
     description:
       "Lists the fields that the project's events have, with their types. Filters use their names.",
-    input: z.object({}),
+    input: z.strictObject({}),
     toCall: () => ({ method: "GET", path: "/v1/events/schema" }),
   }),
   tool({
@@ -66,7 +66,7 @@ export const tools: readonly Tool[] = [
     description:
       "Finds events (steps of sessions: model calls, tools, chains), newest first. The answer " +
       "has the exact number of all that match as `count`, and `next_cursor` if there are more.",
-    input: z.object({
+    input: z.strictObject({
       filters,
       ...range,
       fields: z
@@ -96,7 +96,7 @@ export const tools: readonly Tool[] = [
       "Returns the events of one session in the order of their start: parents, names, types, " +
       "times, errors, costs and tokens, without payloads, and `next_cursor` if there are more. " +
       "read_events reads payloads.",
-    input: z.object({
+    input: z.strictObject({
       session_id: id,
       limit: z.int().min(1).max(1_000).default(200),
       cursor: z.string().optional().describe("`next_cursor` of the page before"),
@@ -111,9 +111,10 @@ export const tools: readonly Tool[] = [
     name: "read_events",
     title: "Read events",
     description:
-      "Returns whole events by their ids, with inputs, outputs, metadata and feedback. Of long " +
+      "Returns whole events by their ids, with inputs, outputs, metadata and feedback; ids that " +
+      "the project does not have are left out. Of long " +
       "texts it returns a part, and says where the next one begins.",
-    input: z.object({
+    input: z.strictObject({
       event_ids: z.array(id).min(1).max(20),
       fields: z.array(z.string()).optional().describe("Fields to return, such as outputs"),
       text_from: z
@@ -132,7 +133,7 @@ export const tools: readonly Tool[] = [
     name: "list_runs",
     title: "List experiment runs",
     description: "Lists experiment runs, newest first, with their status and dataset.",
-    input: z.object({
+    input: z.strictObject({
       name: z.string().optional().describe("Only runs whose name contains this"),
       limit: z.int().min(1).max(100).default(20),
       page: z.int().min(1).default(1),
@@ -149,7 +150,7 @@ export const tools: readonly Tool[] = [
     description:
       "Compares the metrics of two runs over the datapoints that both have: improved, degraded " +
       "and same, with the paired test of the difference.",
-    input: z.object({ new_run_id: id, old_run_id: id }),
+    input: z.strictObject({ new_run_id: id, old_run_id: id }),
     toCall: ({ new_run_id, old_run_id }) => ({
       method: "GET",
       path: `/v1/runs/${encode(new_run_id)}/compare-with/${encode(old_run_id)}`,
@@ -161,7 +162,7 @@ export const tools: readonly Tool[] = [
     description:
       "Lists the project's metrics (evaluators) with their ids and settings, by name, and " +
       "`next_cursor` if there are more.",
-    input: z.object({
+    input: z.strictObject({
       limit: z.int().min(1).max(1_000).default(100),
       cursor: z.string().optional().describe("`next_cursor` of the page before"),
     }),
@@ -172,7 +173,7 @@ export const tools: readonly Tool[] = [
     title: "Explain a score",
     description:
       "Says why a metric scored an event as it did, failed on it, waits, or does not run on it.",
-    input: z.object({ metric_id: id, event_id: id }),
+    input: z.strictObject({ metric_id: id, event_id: id }),
     toCall: ({ metric_id, event_id }) => ({
       method: "GET",
       path: `/v1/metrics/${encode(metric_id)}/events/${encode(event_id)}/why`,
