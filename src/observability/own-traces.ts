@@ -38,13 +38,16 @@ export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTra
     return nothing;
   }
   // Loaded only where they are used.
-  const [{ OTLPTraceExporter }, { resourceFromAttributes }, sdk, { W3CTraceContextPropagator }] =
-    await Promise.all([
-      import("@opentelemetry/exporter-trace-otlp-proto"),
-      import("@opentelemetry/resources"),
-      import("@opentelemetry/sdk-trace"),
-      import("@opentelemetry/core"),
-    ]);
+  const [{ OTLPTraceExporter }, { resourceFromAttributes }, sdk, core] = await Promise.all([
+    import("@opentelemetry/exporter-trace-otlp-proto"),
+    import("@opentelemetry/resources"),
+    import("@opentelemetry/sdk-trace"),
+    import("@opentelemetry/core"),
+  ]);
+  const tell = sometimes((error) => {
+    logger.warn({ endpoint, reason: reasonOf(error) }, "the service's own traces are not taken");
+  });
+  core.setGlobalErrorHandler(tell);
   const exporter = new OTLPTraceExporter({
     url: `${endpoint}/v1/traces`,
     headers: { [exportHeader]: "1" },
@@ -57,16 +60,33 @@ export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTra
     logger.warn({ endpoint }, "an OpenTelemetry SDK is loaded already, which exports the spans");
     return nothing;
   }
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   logger.info({ endpoint }, "the service's own traces are exported");
   return {
     async stop() {
       trace.disable();
       propagation.disable();
       // A collector that is away must not hold up the end.
-      await provider.shutdown().catch(() => undefined);
+      await provider.shutdown().catch(tell);
     },
   };
+}
+
+/** Minimum time between two lines of the log about exports that fail. */
+const quietMs = 60_000;
+
+/** Returns a function that passes on one error a minute. */
+function sometimes(tell: (error: unknown) => void): (error: unknown) => void {
+  let lastMs = -Infinity;
+  return (error) => {
+    if (performance.now() - lastMs < quietMs) return;
+    lastMs = performance.now();
+    tell(error);
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Returns whether an endpoint is one of the service's own addresses. */

@@ -52,6 +52,22 @@ describe("exported spans", () => {
     expect(logger.info).toHaveBeenCalledOnce();
   });
 
+  test("that the receiver refuses are named in the log, with its answer", async () => {
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer wrong");
+    const traces = await exportTo(service.url, "http://127.0.0.1:1");
+    onTestFinished(() => traces.stop());
+
+    await fetch(`${service.url}/v1/events/schema`, {
+      headers: { authorization: `Bearer ${service.projectKey}` },
+    });
+    await traces.stop();
+
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith(
+      { endpoint: service.url, reason: expect.stringMatching(/404|Not Found/) as string },
+      "the service's own traces are not taken",
+    );
+  });
+
   test("are not exported to the service itself, which says so", async () => {
     const traces = await exportTo(service.url, service.url);
     onTestFinished(() => traces.stop());
