@@ -1,8 +1,8 @@
-// What the driver keeps of statements. Of the first one with a text it keeps an Error, made where it
-// ran: until its stack is read, V8 keeps the frames alive, and with them the body, events and rows
-// of the first request. Reading the stack once leaves only a few lines of text. And collections of
-// new objects do not free a statement that is over: its values would stay until the whole heap is
-// collected, and twice the time of each collection would go into copying them.
+// What the driver keeps of statements. Of the first one with a text it keeps an Error, made where
+// it ran: until its stack is read, V8 keeps the frames alive, and with them the body, events and
+// rows of the first request. Reading the stack once leaves only a few lines of text. And
+// collections of new objects do not free a statement that is over: its values would stay until the
+// whole heap is collected, and half of the time of each collection would go into copying them.
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
 type Statement = Promise<unknown> & {
