@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { outcomes as reasons } from "../../src/base/errors.ts";
-import { settings, variableOf } from "../../src/config.ts";
+import { readConfig, settings, variableOf } from "../../src/config.ts";
 import { createMetrics, type Role } from "../../src/observability/metrics.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -78,6 +78,32 @@ describe("rules and dashboard", () => {
 
     expect(outcomes.filter((one) => !(one in reasons))).toEqual([]);
     expect(rpcs.split("|").filter((one) => !methods.includes(one))).toEqual([]);
+  });
+
+  test("count every reason of the service's own fault", () => {
+    const counted = matches(rules, /outcome=~?"([^"]+)"/g).flatMap((one) => one.split("|"));
+    // Faults of providers, deadlines of calls, the end of a server, and parts that are not built.
+    const others = [
+      ...["PROVIDER_FAILED", "PROVIDER_LIMITED", "PROVIDER_TIMEOUT", "DEADLINE_EXCEEDED"],
+      ...["SHUTTING_DOWN", "NOT_IMPLEMENTED"],
+    ];
+    const faults = Object.entries(reasons).filter(([, { status }]) => status >= 500);
+
+    const left = faults.map(([name]) => name).filter((name) => !counted.includes(name));
+    expect(left.toSorted()).toEqual(others.toSorted());
+  });
+
+  test("compose gives servers and workers longer to end than they take", () => {
+    const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
+      services: Record<"serve" | "worker", { stop_grace_period: string }>;
+    };
+    const { shutdownDelayMs, drainTimeoutMs } = readConfig({}, {});
+    const most = (shutdownDelayMs + drainTimeoutMs) / 1_000;
+
+    expect(most).toBeGreaterThan(10);
+    for (const { stop_grace_period: grace } of [services.serve, services.worker]) {
+      expect(Number.parseInt(grace, 10)).toBeGreaterThan(most);
+    }
   });
 
   test("are rules with a summary each, and panels with an expression each", () => {
