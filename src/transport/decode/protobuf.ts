@@ -126,14 +126,16 @@ async function mergeMessage(
     }
     const valueStart = cursor.at;
     skipValue(cursor, tag, end);
+    const isMessage = isDivisible(field) && (tag & 7) === lengthType;
     const isLong = cursor.at - valueStart > (aroundSpans.has(field.message) ? 0 : pieceBytes);
     const child = { bytes, at: valueStart };
-    const span = field.message === SpanSchema ? readSpan(child, end, pieces) : undefined;
+    const isSpan = isMessage && field.message === SpanSchema;
+    const span = isSpan ? readSpan(child, end, pieces) : undefined;
     if (span) {
       flush(start);
       (target as ScopeSpans).spans.push(span);
       if (pacer.due()) await pacer.rest();
-    } else if (isLong && isDivisible(field) && (tag & 7) === lengthType) {
+    } else if (isLong && isMessage) {
       flush(start);
       await mergeChild(field, target, child, readEnd(child, end), pieces);
     } else if (cursor.at - runStart >= pieceBytes) {

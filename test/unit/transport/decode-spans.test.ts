@@ -136,6 +136,14 @@ describe("spans", () => {
     expect(both).toBeGreaterThan(300);
   });
 
+  test("of another type on the wire are what the library makes of them", async () => {
+    const scopeSpans = [16, 3, 26, 1, 97];
+    const bytes = Buffer.from([10, 7, 18, 5, ...scopeSpans]);
+
+    expect(readByLibrary(bytes)).toBeDefined();
+    expect(await read(bytes)).toEqual(readByLibrary(bytes));
+  });
+
   test.each([
     { name: "an unknown field", bytes: Buffer.from([0xfa, 0x01, 1, 0]) },
     { name: "an unknown kind", bytes: Buffer.from([48, 9]) },
