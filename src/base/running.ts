@@ -8,29 +8,20 @@ export type Running = {
   drain(): Promise<void>;
 };
 
-/**
- * Counts the work. A set of its promises would hold on to them: a set that shrinks leaves a table
- * behind, which keeps the next one in memory, and so on until the whole heap is collected.
- */
 export function createRunning(): Running {
-  let count = 0;
-  let onIdle: (() => void)[] = [];
+  const running = new Set<Promise<unknown>>();
   return {
     async run(work) {
-      count += 1;
+      const promise = work();
+      running.add(promise);
       try {
-        return await work();
+        return await promise;
       } finally {
-        count -= 1;
-        if (count === 0) {
-          for (const resolve of onIdle) resolve();
-          onIdle = [];
-        }
+        running.delete(promise);
       }
     },
     async drain() {
-      // Work that ends may have begun other work.
-      while (count > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
+      while (running.size > 0) await Promise.allSettled(running);
     },
   };
 }

@@ -15,8 +15,7 @@ export type Http1Connections = {
 };
 
 type Connection = {
-  /** A list: the tables that a set leaves behind keep answers in memory (`base/running.ts`). */
-  readonly responses: ServerResponse[];
+  readonly responses: Set<ServerResponse>;
   /** Bytes read when the last answer was sent; more bytes are the start of another request. */
   bytesReadBefore: number;
 };
@@ -28,7 +27,7 @@ export function createHttp1Connections(): Http1Connections {
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
     if (known) return known;
-    const connection: Connection = { responses: [], bytesReadBefore: 0 };
+    const connection: Connection = { responses: new Set(), bytesReadBefore: 0 };
     connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
     return connection;
@@ -45,12 +44,12 @@ export function createHttp1Connections(): Http1Connections {
   return {
     begin({ socket }, response) {
       const connection = connectionOf(socket);
-      connection.responses.push(response);
+      connection.responses.add(response);
       if (isLeaving) response.shouldKeepAlive = false;
       response.once("close", () => {
-        connection.responses.splice(connection.responses.indexOf(response), 1);
+        connection.responses.delete(response);
         connection.bytesReadBefore = socket.bytesRead;
-        if (isLeaving && connection.responses.length === 0) socket.destroySoon();
+        if (isLeaving && connection.responses.size === 0) socket.destroySoon();
       });
     },
 
@@ -59,7 +58,7 @@ export function createHttp1Connections(): Http1Connections {
     drain() {
       leave();
       for (const [socket, { responses, bytesReadBefore }] of connections) {
-        if (responses.length === 0 && socket.bytesRead === bytesReadBefore) socket.destroySoon();
+        if (responses.size === 0 && socket.bytesRead === bytesReadBefore) socket.destroySoon();
       }
     },
   };
