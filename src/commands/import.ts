@@ -24,32 +24,35 @@ const usage = `usage:
       --key-file or WAGGLE_API_KEY. Running it again changes nothing. Format waggle is what
       "waggle events export" writes.`;
 
-const mappers: Readonly<Record<string, Mapper>> = {
-  langfuse: mapLangfuse,
-  langsmith: mapLangSmith,
-  otlp: mapOtlp,
-  phoenix: mapPhoenix,
-  waggle: mapWaggle,
+type Format = {
+  readonly mapper: Mapper;
+  /** The last line of an export, which says how many records it has. */
+  readonly endLine?: string;
+};
+
+const formats: Readonly<Record<string, Format>> = {
+  langfuse: { mapper: mapLangfuse },
+  langsmith: { mapper: mapLangSmith },
+  otlp: { mapper: mapOtlp },
+  phoenix: { mapper: mapPhoenix },
+  waggle: { mapper: mapWaggle, endLine },
 };
 
 const progressMs = 5_000;
 
 /** Runs the command; the exit code is 1 if a record was rejected. */
 export async function runImport({ config, flags, operands }: CommandContext): Promise<number> {
-  const format = textFlag(flags, "format") ?? "";
-  const mapper = Object.hasOwn(mappers, format) ? mappers[format] : undefined;
-  if (mapper === undefined || operands.length === 0) throw new OperatorError(usage);
+  const name = textFlag(flags, "format") ?? "";
+  const format = Object.hasOwn(formats, name) ? formats[name] : undefined;
+  if (format === undefined || operands.length === 0) throw new OperatorError(usage);
   const isDryRun = flags["dry-run"] === true;
   const service = isDryRun ? undefined : await readCallOptions(config, flags);
-  const report = createReport(format, operands, isDryRun);
+  const report = createReport(name, operands, isDryRun);
   const timer = setInterval(() => printProgress(report), progressMs);
   try {
     await interruptibly(async (signal) => {
       const client = service && createClient({ ...service, signal });
-      await importFiles(operands, {
-        ...{ mapper, report, client },
-        endLine: mapper === mapWaggle ? endLine : undefined,
-      });
+      await importFiles(operands, { ...format, report, client });
     });
   } finally {
     clearInterval(timer);

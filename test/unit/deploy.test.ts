@@ -93,19 +93,6 @@ describe("rules and dashboard", () => {
     expect(left.toSorted()).toEqual(others.toSorted());
   });
 
-  test("compose gives servers and workers longer to end than they take", () => {
-    const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
-      services: Record<"serve" | "worker", { stop_grace_period: string }>;
-    };
-    const { shutdownDelayMs, drainTimeoutMs } = readConfig({}, {});
-    const most = (shutdownDelayMs + drainTimeoutMs) / 1_000;
-
-    expect(most).toBeGreaterThan(10);
-    for (const { stop_grace_period: grace } of [services.serve, services.worker]) {
-      expect(Number.parseInt(grace, 10)).toBeGreaterThan(most);
-    }
-  });
-
   test("are rules with a summary each, and panels with an expression each", () => {
     const { groups } = parse(rules) as {
       groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
@@ -138,6 +125,19 @@ describe("image, compose and chart", () => {
       expect(named.filter((name) => !known.has(name))).toEqual([]);
     },
   );
+
+  test("compose gives servers and workers longer to end than they take", () => {
+    const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
+      services: Record<"serve" | "worker", { stop_grace_period: string }>;
+    };
+    const { shutdownDelayMs, drainTimeoutMs } = readConfig({}, {});
+    const most = (shutdownDelayMs + drainTimeoutMs) / 1_000;
+
+    expect(most).toBeGreaterThan(10);
+    for (const { stop_grace_period: grace } of [services.serve, services.worker]) {
+      expect(Number.parseInt(grace, 10)).toBeGreaterThan(most);
+    }
+  });
 
   test("compose has a Temporal that can write its volume, and links that lead to serve", () => {
     const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {

@@ -15,7 +15,7 @@ export type ImporterOptions = {
   readonly mapper: Mapper;
   readonly report: Report;
   /** The last line of an export of this format, which says how many records it has. */
-  readonly endLine?: string | undefined;
+  readonly endLine?: string;
   /** Undefined to send nothing. */
   readonly client: Client | undefined;
 };
