@@ -96,10 +96,10 @@ async function givenALock(url: string, lock: (sql: Sql) => Promise<unknown>) {
   return { unlock: () => unlock.resolve(undefined) };
 }
 
-/** Resolves when this number of statements wait for a lock. */
+/** Resolves when at least this number of statements wait for a lock. */
 async function untilStalled(count: number): Promise<void> {
   const database = service.database.on("callers");
-  await expect.poll(() => countLockWaits(database), patience).toBe(count);
+  await expect.poll(() => countLockWaits(database), patience).toBeGreaterThanOrEqual(count);
 }
 
 describe("twelve exports of one tenant that take as long as they may", () => {
@@ -152,11 +152,18 @@ describe("a flood of one tenant's events whose commits take long", () => {
 });
 
 describe("floods of two projects of one organization", () => {
+  // A commit may store events of both projects and counts for each: then two or three commits use
+  // all places of the organization, otherwise four.
   test.each([
-    { name: "of events", isOnce: false, place: { session_id: "f" } },
-    { name: "of events whose sessions are looked up", isOnce: false, place: {} },
-    { name: "of events with Idempotency-Key", isOnce: true, place: { session_id: "f" } },
-  ])("$name leave another organization a connection", async ({ isOnce, place }) => {
+    { name: "of events", isOnce: false, place: { session_id: "f" }, stalled: 2 },
+    { name: "of events whose sessions are looked up", isOnce: false, place: {}, stalled: 4 },
+    {
+      name: "of events with Idempotency-Key",
+      isOnce: true,
+      place: { session_id: "f" },
+      stalled: 4,
+    },
+  ])("$name leave another organization a connection", async ({ isOnce, place, stalled }) => {
     const sibling = await givenASibling();
     const { otherKey, unlock } = await givenStalledEvents([service.projectId, sibling.projectId]);
     let stored = 0;
@@ -170,7 +177,7 @@ describe("floods of two projects of one organization", () => {
     const flood = Array.from({ length: 20 }, (_, index) =>
       send(index < 10 ? service.projectKey : sibling.key),
     );
-    await untilStalled(4);
+    await untilStalled(stalled);
 
     const event = { event_type: "tool", session_id: "s", inputs: {} };
     const written = await post("/events", otherKey, { event });
