@@ -4,7 +4,11 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 /** Current size of the ingestion queue. */
-export type QueueSize = { readonly events: number; readonly requests: number };
+export type QueueSize = {
+  readonly events: number;
+  readonly requests: number;
+  readonly bytes: number;
+};
 
 /** Current queue of the evaluators and size of their sandbox. */
 export type EvaluationStats = {
@@ -101,6 +105,13 @@ export function createMetrics(role: Role): Metrics {
         "waggle_ingest_queue_requests",
         "Requests that sent those events.",
         () => size().requests,
+      );
+      addQueueGauge(
+        registry,
+        "waggle_ingest_queue_bytes",
+        "Bytes of those events, limited by commitWaitingBytesMax and of each project by " +
+          "commitWaitingBytesOfProjectMax.",
+        () => size().bytes,
       );
     },
   };

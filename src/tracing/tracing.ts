@@ -134,6 +134,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       return {
         events: sizes.reduce((sum, { events }) => sum + events, 0),
         requests: sizes.reduce((sum, { requests }) => sum + requests, 0),
+        bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
       };
     },
     async drain() {

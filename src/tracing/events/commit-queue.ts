@@ -19,7 +19,11 @@ export type Outcomes = readonly Outcome[];
 /** Commits several requests' writes in one transaction and returns the outcomes of each. */
 export type Commit = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[]>;
 
-export type QueueSize = { readonly requests: number; readonly events: number };
+export type QueueSize = {
+  readonly requests: number;
+  readonly events: number;
+  readonly bytes: number;
+};
 
 export type CommitQueue = {
   /**
@@ -168,7 +172,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     size() {
       const waiting = [...queues.values()].flatMap((queue) => [...queue.waiting]);
       const events = waiting.reduce((sum, { set }) => sum + set.writes.length, 0);
-      return { requests: waiting.length, events };
+      return { requests: waiting.length, events, bytes: waitingBytes };
     },
     drain: () =>
       workers === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(() => resolve())),

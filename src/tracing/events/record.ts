@@ -219,7 +219,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     queueSize: () => {
       const [usual, large] = [queue.size(), largeQueue.size()];
-      return { requests: usual.requests + large.requests, events: usual.events + large.events };
+      return {
+        requests: usual.requests + large.requests,
+        events: usual.events + large.events,
+        bytes: usual.bytes + large.bytes,
+      };
     },
     async drain() {
       await running.drain();
