@@ -27,8 +27,7 @@ function createServer(service: ServiceClient): McpServer {
     const about = { title, description, inputSchema: input, annotations: { readOnlyHint: true } };
     server.registerTool(name, about, async (given) => {
       try {
-        const { text_from: textFrom } = given as { readonly text_from?: number };
-        const text = shortenAnswer(await service.read(toCall(given as never)), textFrom);
+        const text = shortenAnswer(await service.read(toCall(given as never)), given);
         return { content: [{ type: "text", text }] };
       } catch (error) {
         const { message } = error as Error;

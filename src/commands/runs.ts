@@ -39,7 +39,8 @@ export async function runRuns({ config, flags, operands }: CommandContext): Prom
 type Run = { readonly run_id: string };
 type RunPage = {
   readonly evaluations: readonly Run[];
-  readonly pagination: { readonly total: number; readonly has_next: boolean };
+  readonly pagination: { readonly total: number };
+  readonly next_cursor?: string;
   readonly metrics: readonly string[];
 };
 
@@ -51,11 +52,10 @@ async function list(client: ServiceClient, limit: number | undefined): Promise<v
   const { items, hasMore } = await listPages(
     limit,
     (run: Run) => run.run_id,
-    async (next = "1") => {
-      const query = { page: next, limit: pageRuns };
+    async (cursor) => {
+      const query = { cursor, limit: pageRuns };
       last = JSON.parse(await client.read({ method: "GET", path: "/v1/runs", query })) as RunPage;
-      const { has_next: hasNext } = last.pagination;
-      return { items: last.evaluations, next: hasNext ? String(Number(next) + 1) : undefined };
+      return { items: last.evaluations, next: last.next_cursor };
     },
   );
   const total = last?.pagination.total ?? 0;

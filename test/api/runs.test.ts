@@ -171,6 +171,71 @@ describe("runs", () => {
     expect(evaluations).toHaveLength(3);
   });
 
+  test.each(["created_at", "updated_at", "name", "status"])(
+    "are listed by cursors, whatever is created meanwhile, by %s",
+    async (sortBy) => {
+      const project = await givenAMetricProject(service);
+      const ids = Array.from({ length: 7 }, (_, n) => `r${n}`);
+      for (const id of ids) await createRun(project, { run_id: id, name: `été ${id}` });
+      const order = `sort_by=${sortBy}&sort_order=desc`;
+
+      const found: string[] = [];
+      const pages: unknown[] = [];
+      let cursor: string | undefined;
+      do {
+        const from = cursor === undefined ? "" : `&cursor=${cursor}`;
+        const page = await project.ok(`GET /v1/runs?limit=3&${order}${from}`);
+        found.push(...(page["evaluations"] as Listed).map(({ run_id: id }) => String(id)));
+        const { page: number, has_next: next } = page["pagination"] as Json;
+        pages.push([number, next]);
+        cursor = page["next_cursor"] as string | undefined;
+        // The list begins with this run.
+        const status = "running";
+        await createRun(project, { run_id: `s${pages.length}`, name: "ü", status });
+      } while (cursor !== undefined);
+
+      expect(found).toEqual(ids.toReversed());
+      expect(pages).toEqual([
+        [1, true],
+        [2, true],
+        [3, false],
+      ]);
+    },
+  );
+
+  test("refuse a cursor of another list, and one that was changed", async () => {
+    const project = await givenAMetricProject(service);
+    for (const id of ["r0", "r1"]) await createRun(project, { run_id: id });
+    const { next_cursor: cursor } = await project.ok("GET /v1/runs?limit=1&sort_by=name");
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const messageOf = async (query: string): Promise<unknown> => {
+      const { status, json } = await project.call(`GET /v1/runs?${query}`);
+      return [status, json["message"]];
+    };
+
+    expect(await messageOf(`cursor=${String(cursor)}`)).toEqual([
+      400,
+      "cursor: it is of a list with another sort_by or sort_order",
+    ]);
+    expect(await messageOf(`sort_by=name&page=2&cursor=${String(cursor)}`)).toEqual([
+      400,
+      "page: must be absent where cursor is given",
+    ]);
+    for (const changed of [
+      ["created_at", false, 2, "now", "r0"],
+      ["created_at", false, 2, "9".repeat(17), "r0"],
+      ["name", false, 2, "a\0", "r0"],
+      ["name", false, 2, "\ud800", "r0"],
+      ["cost", false, 2, "1", "r0"],
+      ["name", false, 2, "1", "a\nb"],
+      ["name", false, 1.5, "1", "r0"],
+      {},
+    ]) {
+      const query = `sort_by=name&cursor=${encode(changed)}`;
+      expect(await messageOf(query)).toEqual([400, "cursor: it is not a next_cursor"]);
+    }
+  });
+
   test.each([
     ["POST /v1/runs", { run_id: "a\nb" }, "run_id: must be 1 to 128 printable characters"],
     [

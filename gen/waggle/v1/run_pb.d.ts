@@ -391,7 +391,8 @@ export declare type ListRunsRequest = Message<"waggle.v1.ListRunsRequest"> & {
   dateRange?: DateRange | undefined;
 
   /**
-   * Number of the page; default 1.
+   * Number of the page; default 1. A run that is created between two pages moves others to the
+   * next page, so that a reader sees one twice: `cursor` has none twice.
    *
    * @generated from field: optional int32 page = 6;
    */
@@ -417,6 +418,13 @@ export declare type ListRunsRequest = Message<"waggle.v1.ListRunsRequest"> & {
    * @generated from field: string sort_order = 9;
    */
   sortOrder: string;
+
+  /**
+   * `next_cursor` of the page before, instead of `page`, with the same sort_by and sort_order.
+   *
+   * @generated from field: optional string cursor = 10;
+   */
+  cursor?: string | undefined;
 };
 
 /**
@@ -451,6 +459,13 @@ export declare type ListRunsResponse = Message<"waggle.v1.ListRunsResponse"> & {
    * @generated from field: repeated string metrics = 3;
    */
   metrics: string[];
+
+  /**
+   * Continues after the last run of the page; absent at the end.
+   *
+   * @generated from field: optional string next_cursor = 4;
+   */
+  nextCursor?: string | undefined;
 };
 
 /**

@@ -17,17 +17,25 @@ const attempts: readonly Bounds[] = [
   ...[1_000, 300, 100, 30, 10].map((items) => ({ text: 200, items })),
 ];
 
+/** Starts of longer texts and lists, to read on in what was cut. */
+export type ReadingFrom = {
+  /** Characters. */
+  readonly text_from?: number;
+  readonly items_from?: number;
+};
+
 /**
- * Returns the JSON of an answer, with its texts and lists cut if it is too long. Texts of more than
- * `textFrom` characters begin there. Throws if cuts do not help.
+ * Returns the JSON of an answer, with its texts and lists cut if it is too long. Throws if cuts do
+ * not help.
  */
-export function shortenAnswer(text: string, textFrom = 0): string {
-  if (text.length <= answerLengthMax && textFrom === 0) return text;
+export function shortenAnswer(text: string, from: ReadingFrom = {}): string {
+  const { text_from: textFrom = 0, items_from: itemsFrom = 0 } = from;
+  if (text.length <= answerLengthMax && textFrom === 0 && itemsFrom === 0) return text;
   const answer: unknown = JSON.parse(text);
   for (const bounds of [{ text: Infinity, items: Infinity }, ...attempts]) {
     const shortened = JSON.stringify(answer, (_, value: unknown) => {
       if (typeof value === "string") return cutText(value, textFrom, bounds.text);
-      return Array.isArray(value) ? cutList(value, bounds.items) : value;
+      return Array.isArray(value) ? cutList(value, itemsFrom, bounds.items) : value;
     });
     if (shortened.length <= answerLengthMax) return shortened;
   }
@@ -48,8 +56,11 @@ function cutText(text: string, textFrom: number, length: number): string {
   return `${start}${text.slice(from, end)}… ${mark}`;
 }
 
-function cutList(list: readonly unknown[], items: number): readonly unknown[] {
-  if (list.length <= items) return list;
-  const mark = `[cut: ${list.length - items} more items; ask for fewer at once, or over the API]`;
-  return [...list.slice(0, items), mark];
+function cutList(list: readonly unknown[], itemsFrom: number, items: number): readonly unknown[] {
+  const from = list.length > itemsFrom ? itemsFrom : 0;
+  const end = from + items;
+  const start = from === 0 ? [] : [`[from item ${from}]`];
+  const way = `ask for fewer at once, or with items_from ${end} where the tool has it`;
+  const rest = list.length <= end ? [] : [`[cut: ${list.length - end} more items; ${way}]`];
+  return [...start, ...list.slice(from, end), ...rest];
 }

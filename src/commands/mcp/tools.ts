@@ -49,6 +49,11 @@ function toMs(time: string | undefined): number | undefined {
 }
 
 const id = z.string().min(1);
+const itemsFrom = z
+  .int()
+  .min(0)
+  .optional()
+  .describe("Item at which longer lists begin: reads on in one that was cut");
 const encode = encodeURIComponent;
 
 export const tools: readonly Tool[] = [
@@ -57,7 +62,7 @@ export const tools: readonly Tool[] = [
     title: "List fields",
     description:
       "Lists the fields that the project's events have, with their types. Filters use their names.",
-    input: z.strictObject({}),
+    input: z.strictObject({ items_from: itemsFrom }),
     toCall: () => ({ method: "GET", path: "/v1/events/schema" }),
   }),
   tool({
@@ -122,6 +127,7 @@ export const tools: readonly Tool[] = [
         .min(0)
         .optional()
         .describe("Character at which longer texts begin: reads on in one that was cut"),
+      items_from: itemsFrom,
     }),
     toCall: ({ event_ids, fields }) => ({
       method: "POST",
@@ -132,17 +138,15 @@ export const tools: readonly Tool[] = [
   tool({
     name: "list_runs",
     title: "List experiment runs",
-    description: "Lists experiment runs, newest first, with their status and dataset.",
+    description:
+      "Lists experiment runs, newest first, with their status and dataset, and `next_cursor` if " +
+      "there are more.",
     input: z.strictObject({
       name: z.string().optional().describe("Only runs whose name contains this"),
       limit: z.int().min(1).max(100).default(20),
-      page: z.int().min(1).default(1),
+      cursor: z.string().optional().describe("`next_cursor` of the page before"),
     }),
-    toCall: ({ name, limit, page }) => ({
-      method: "GET",
-      path: "/v1/runs",
-      query: { name, limit, page },
-    }),
+    toCall: (query) => ({ method: "GET", path: "/v1/runs", query }),
   }),
   tool({
     name: "compare_runs",
@@ -150,7 +154,7 @@ export const tools: readonly Tool[] = [
     description:
       "Compares the metrics of two runs over the datapoints that both have: improved, degraded " +
       "and same, with the paired test of the difference.",
-    input: z.strictObject({ new_run_id: id, old_run_id: id }),
+    input: z.strictObject({ new_run_id: id, old_run_id: id, items_from: itemsFrom }),
     toCall: ({ new_run_id, old_run_id }) => ({
       method: "GET",
       path: `/v1/runs/${encode(new_run_id)}/compare-with/${encode(old_run_id)}`,

@@ -62,6 +62,7 @@ export function runHandlers({
         limit,
         found,
         all,
+        nextCursor,
         runs: listed,
       } = await runs.list(project, {
         ...request,
@@ -76,10 +77,11 @@ export function runHandlers({
           total: found,
           totalUnfiltered: all,
           totalPages,
-          hasNext: page < totalPages,
+          hasNext: nextCursor !== undefined,
           hasPrev: page > 1,
         },
         metrics: [...(await results.metricNames(project))],
+        ...(nextCursor !== undefined && { nextCursor }),
       };
     },
     async getRun({ runId }, context) {

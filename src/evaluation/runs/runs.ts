@@ -13,6 +13,7 @@ import {
 import type { ProjectScope } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
+import { toPageBy } from "../../base/pages.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
@@ -20,6 +21,7 @@ import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
 import type { DatasetRow } from "../datasets/dataset-store.ts";
 import type { Datasets } from "../datasets/datasets.ts";
 import type { PassingRange } from "./passing.ts";
+import { formatRunCursor, parseRunCursor } from "./run-cursor.ts";
 import * as store from "./store.ts";
 import { type RunFields, type RunRow, type RunStatus, runStatuses, sortColumns } from "./store.ts";
 import type { StoredReport } from "./store.ts";
@@ -42,6 +44,8 @@ export type RunsRequest = Bounds & {
   /** Empty for every status. */
   readonly status: string;
   readonly page?: number | undefined;
+  /** `nextCursor` of the page before, instead of `page`. */
+  readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
   readonly sortBy: string;
   readonly sortOrder: string;
@@ -54,6 +58,8 @@ export type RunsPage = {
   readonly found: number;
   /** Runs of the project. */
   readonly all: number;
+  /** Undefined at the end. */
+  readonly nextCursor: string | undefined;
 };
 
 export type CreateRunOptions = {
@@ -218,20 +224,24 @@ export function createRuns(options: RunsOptions): Runs {
     },
 
     async list(project, request) {
-      const { page = 1, limit = limitDefault } = request;
-      assertRange("page", page, 1_000_000);
+      const { limit = limitDefault } = request;
       assertRange("limit", limit, runsOfPageMax);
       const search = toSearch(request);
+      const order = parseOrder(request);
+      const { page, from } = parsePage(request, order, limit);
       const sql = sqlOf(project);
       const { found, all } = await store.countRuns(sql, project.projectId, search);
       const rows = await store.listRuns(sql, project.projectId, search, {
-        ...parseOrder(request),
-        limit,
-        offset: (page - 1) * limit,
+        ...order,
+        limit: limit + 1,
+        from,
       });
+      const { items, nextCursor } = toPageBy(rows, limit, (row) =>
+        formatRunCursor({ ...order, ...row, page: page + 1 }),
+      );
       const runs: Run[] = [];
-      for (const row of rows) runs.push(await withDataset(project, row));
-      return { runs, page, limit, found, all };
+      for (const row of items) runs.push(await withDataset(project, row));
+      return { runs, page, limit, found, all, nextCursor };
     },
 
     async listAll(project) {
@@ -239,7 +249,7 @@ export function createRuns(options: RunsOptions): Runs {
         sortBy: "created_at",
         isAscending: false,
         limit: runsOfListMax + 1,
-        offset: 0,
+        from: 0,
       });
       if (rows.length > runsOfListMax) {
         const message = `the project has more than ${runsOfListMax} runs; use GET /v1/runs`;
@@ -279,6 +289,18 @@ function parseOrder({ sortBy, sortOrder }: RunsRequest) {
   if (!isColumn(column)) return refuseChoice("sort_by", Object.keys(sortColumns), column);
   const order = parseChoice("sort_order", ["asc", "desc"], sortOrder || "desc");
   return { sortBy: column, isAscending: order === "asc" };
+}
+
+/** Returns the number of a page, and where it begins. */
+function parsePage({ page, cursor }: RunsRequest, order: store.RunOrder, limit: number) {
+  if (cursor !== undefined) {
+    if (page !== undefined) refuse("page", "must be absent where cursor is given");
+    const place = parseRunCursor(cursor, order);
+    return { page: place.page, from: place };
+  }
+  const number = page ?? 1;
+  assertRange("page", number, 1_000_000);
+  return { page: number, from: (number - 1) * limit };
 }
 
 function assertRange(field: string, value: number, max: number): void {

@@ -99,9 +99,10 @@ function toRow(row: StoredRow): RunRow {
   };
 }
 
-function selectRuns(sql: Sql, projectId: string): Fragment {
+function selectRuns(sql: Sql, projectId: string, sortKey: Fragment = sql`null`): Fragment {
   return sql`
     select
+      ${sortKey} as "sortKey",
       run_id as "runId", name, description, status, metadata, results, configuration, evaluators,
       passing_ranges as "passingRanges",
       event_ids as "eventIds",
@@ -222,13 +223,19 @@ export async function deleteRun(sql: Sql, projectId: string, runId: string): Pro
   return count > 0;
 }
 
-/** Column by which a list is ordered. */
+type SortColumn = {
+  readonly column: string;
+  /** Whether the column is a time, else it is a text. */
+  readonly isTime: boolean;
+};
+
+/** Columns by which a list may be ordered. */
 export const sortColumns = {
-  created_at: "created_at",
-  updated_at: "coalesce(updated_at, created_at)",
-  name: "coalesce(name, '') collate \"C\"",
-  status: "status",
-} as const;
+  created_at: { column: "created_at", isTime: true },
+  updated_at: { column: "coalesce(updated_at, created_at)", isTime: true },
+  name: { column: "coalesce(name, '') collate \"C\"", isTime: false },
+  status: { column: "status", isTime: false },
+} as const satisfies Readonly<Record<string, SortColumn>>;
 
 export type RunSearch = {
   /** Undefined for every dataset. */
@@ -246,22 +253,35 @@ export type RunSearch = {
 /** Returns the conditions of a search, each after `and`. */
 function isFound(sql: Sql, search: RunSearch): Fragment {
   const { datasetId, runIds, name, status, fromUs, toUs } = search;
-  const timeOf = (us: number): Fragment =>
-    sql`timestamptz 'epoch' + ${us}::bigint * interval '1 microsecond'`;
   return sql`
     ${datasetId === undefined ? sql`` : sql`and dataset_id = ${escapeText(datasetId)}`}
     ${runIds === undefined ? sql`` : sql`and run_id = any(${runIds.map(escapeText)}::text[])`}
     ${name === "" ? sql`` : sql`and strpos(lower(name), lower(${escapeText(name)})) > 0`}
     ${status === undefined ? sql`` : sql`and status = ${status}`}
-    ${fromUs === undefined ? sql`` : sql`and created_at >= ${timeOf(fromUs)}`}
-    ${toUs === undefined ? sql`` : sql`and created_at < ${timeOf(toUs)}`}`;
+    ${fromUs === undefined ? sql`` : sql`and created_at >= ${timeOf(sql, fromUs)}`}
+    ${toUs === undefined ? sql`` : sql`and created_at < ${timeOf(sql, toUs)}`}`;
 }
 
-export type RunPage = {
+function timeOf(sql: Sql, us: number | string): Fragment {
+  return sql`timestamptz 'epoch' + ${us}::bigint * interval '1 microsecond'`;
+}
+
+export type RunOrder = {
   readonly sortBy: keyof typeof sortColumns;
   readonly isAscending: boolean;
+};
+
+/** Place of a run in an ordered list. */
+export type RunPlace = {
+  /** Unix microseconds, or the stored text. */
+  readonly sortKey: string;
+  readonly runId: string;
+};
+
+export type RunPage = RunOrder & {
   readonly limit: number;
-  readonly offset: number;
+  /** Runs to leave out, or the place after which the page begins. */
+  readonly from: number | RunPlace;
 };
 
 /** Returns a page of the runs that a search finds. */
@@ -269,15 +289,26 @@ export async function listRuns(
   sql: Sql,
   projectId: string,
   search: RunSearch,
-  { sortBy, isAscending, limit, offset }: RunPage,
-): Promise<readonly RunRow[]> {
-  const column = sql.unsafe(sortColumns[sortBy]);
+  { sortBy, isAscending, limit, from }: RunPage,
+): Promise<readonly (RunRow & RunPlace)[]> {
+  const { column: name, isTime } = sortColumns[sortBy];
+  const column: Fragment = sql.unsafe(name);
   const direction = isAscending ? sql`asc` : sql`desc`;
-  const rows = await sql<StoredRow[]>`
-    ${selectRuns(sql, projectId)} ${isFound(sql, search)}
+  const key: Fragment = isTime
+    ? sql`(extract(epoch from ${column}) * 1000000)::bigint::text`
+    : column;
+  const rows = await sql<(StoredRow & { readonly sortKey: string })[]>`
+    ${selectRuns(sql, projectId, key)} ${isFound(sql, search)}
+    ${typeof from === "number" ? sql`` : isAfter(from)}
     order by ${column} ${direction}, run_id ${direction}
-    limit ${limit} offset ${offset}`;
-  return rows.map(toRow);
+    limit ${limit} offset ${typeof from === "number" ? from : 0}`;
+  return rows.map((row) => ({ ...toRow(row), sortKey: row.sortKey }));
+
+  function isAfter({ sortKey, runId }: RunPlace): Fragment {
+    const value = isTime ? timeOf(sql, sortKey) : sql`${sortKey}::text`;
+    const sign = isAscending ? sql`>` : sql`<`;
+    return sql`and (${column}, run_id) ${sign} (${value}, ${escapeText(runId)}::text)`;
+  }
 }
 
 /** Counts the runs that a search finds, and all runs of the project. */

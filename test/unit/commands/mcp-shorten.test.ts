@@ -27,7 +27,7 @@ describe("shortenAnswer", () => {
     let read = "";
     let from: number | undefined = 0;
     while (from !== undefined) {
-      const got = shortenAnswer(JSON.stringify({ long, note: "short" }), from);
+      const got = shortenAnswer(JSON.stringify({ long, note: "short" }), { text_from: from });
       const { long: part, note } = JSON.parse(got) as { long: string; note: string };
       expect([got.length <= answerLengthMax, note]).toEqual([true, "short"]);
       read += part.replace(/^\[from character \d+\] …/, "").replace(/… \[cut: .*\]$/, "");
@@ -49,6 +49,22 @@ describe("shortenAnswer", () => {
     expect(got.count).toBe(50_000);
     expect(got.items).toHaveLength(1_001);
     expect(got.items.at(-1)).toMatch(/^\[cut: 49000 more items; /);
+  });
+
+  test("returns the items of a list from where the last one was cut, and loses none", () => {
+    const items = Array.from({ length: 50_000 }, (_, n) => n);
+    const read: number[] = [];
+    let from: number | undefined = 0;
+    while (from !== undefined) {
+      const got = shortenAnswer(JSON.stringify({ items, few: [1] }), { items_from: from });
+      const { items: part, few } = JSON.parse(got) as { items: (number | string)[]; few: number[] };
+      expect([got.length <= answerLengthMax, few]).toEqual([true, [1]]);
+      read.push(...part.filter((item) => typeof item === "number"));
+      const next = /items_from (\d+) /.exec(String(part.at(-1)))?.[1];
+      from = next === undefined ? undefined : Number(next);
+    }
+
+    expect(read).toEqual(items);
   });
 
   test("says how to ask for less where no cut helps", () => {
