@@ -17,7 +17,7 @@ const attempts: readonly Bounds[] = [
   ...[1_000, 300, 100, 30, 10].map((items) => ({ text: 200, items })),
 ];
 
-/** Starts of longer texts and lists, to read on in what was cut. */
+/** Place at which longer texts and lists begin, so that one that was cut can be read on. */
 export type ReadingFrom = {
   /** Characters. */
   readonly text_from?: number;
