@@ -10,6 +10,7 @@ import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres } from "../embedded/postgres.ts";
 import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
+import { findExportFault } from "../observability/own-traces.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
@@ -29,6 +30,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   clusters: checkClusters,
   port: checkPort,
   temporal: checkTemporal,
+  "own traces": checkOwnTraces,
   sandbox: checkSandbox,
 };
 
@@ -149,6 +151,15 @@ async function checkTemporal(config: Config): Promise<Finding> {
   } catch (error) {
     return { found: "none", advice: (error as Error).message };
   }
+}
+
+/** Checks the OTLP server that gets the service's own spans. */
+async function checkOwnTraces({ ownTracesEndpoint: endpoint }: Config): Promise<Finding> {
+  if (endpoint === undefined) return { found: "not exported" };
+  const fault = await findExportFault(endpoint);
+  if (fault === undefined) return { found: `${endpoint} takes them` };
+  const settings = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS";
+  return { found: `${endpoint} does not take them: ${fault}`, advice: `check ${settings}` };
 }
 
 async function checkPort({ host, port, dataFolder }: Config): Promise<Finding> {

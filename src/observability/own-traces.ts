@@ -38,8 +38,8 @@ export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTra
     return nothing;
   }
   // Loaded only where they are used.
-  const [{ OTLPTraceExporter }, { resourceFromAttributes }, sdk, core] = await Promise.all([
-    import("@opentelemetry/exporter-trace-otlp-proto"),
+  const [exporter, { resourceFromAttributes }, sdk, core] = await Promise.all([
+    createExporter(endpoint),
     import("@opentelemetry/resources"),
     import("@opentelemetry/sdk-trace"),
     import("@opentelemetry/core"),
@@ -48,10 +48,6 @@ export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTra
     logger.warn({ endpoint, reason: reasonOf(error) }, "the service's own traces are not taken");
   });
   core.setGlobalErrorHandler(tell);
-  const exporter = new OTLPTraceExporter({
-    url: `${endpoint}/v1/traces`,
-    headers: { [exportHeader]: "1" },
-  });
   const provider = new sdk.TracerProvider({
     resource: resourceFromAttributes({ "service.name": "waggle", "service.version": version }),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
@@ -70,6 +66,23 @@ export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTra
       await provider.shutdown().catch(tell);
     },
   };
+}
+
+async function createExporter(endpoint: string, timeoutMillis?: number) {
+  const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-proto");
+  return new OTLPTraceExporter({
+    url: `${endpoint}/v1/traces`,
+    headers: { [exportHeader]: "1" },
+    ...(timeoutMillis !== undefined && { timeoutMillis }),
+  });
+}
+
+/** Sends no spans; returns why the endpoint did not take them, undefined if it did. */
+export async function findExportFault(endpoint: string): Promise<string | undefined> {
+  const exporter = await createExporter(endpoint, answerMsMax);
+  const { error } = await new Promise<{ error?: Error }>((resolve) => exporter.export([], resolve));
+  await exporter.shutdown();
+  return error?.message;
 }
 
 /** Minimum time between two lines of the log about exports that fail. */

@@ -2,7 +2,11 @@
 // the export itself is none.
 
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { exportOwnTraces, leadsToItself } from "../../src/observability/own-traces.ts";
+import {
+  exportOwnTraces,
+  findExportFault,
+  leadsToItself,
+} from "../../src/observability/own-traces.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -66,6 +70,14 @@ describe("exported spans", () => {
       { endpoint: service.url, reason: expect.stringMatching(/404|Not Found/) as string },
       "the service's own traces are not taken",
     );
+  });
+
+  test("have an endpoint of which doctor finds whether it takes them", async () => {
+    expect(await findExportFault(service.url)).toBeUndefined();
+
+    vi.stubEnv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer wrong");
+    expect(await findExportFault(service.url)).toMatch(/404|Not Found/);
+    expect(await findExportFault("http://127.0.0.1:1")).toMatch(/ECONNREFUSED/);
   });
 
   test("are not exported to the service itself, which says so", async () => {
