@@ -125,6 +125,40 @@ test(
   programTimeoutMs,
 );
 
+test(
+  "calls the host of an address, and says what is wrong with one",
+  async () => {
+    const wanted = "url must be http:// or https://, a host and perhaps a port";
+    const noAddress = (url: string) =>
+      `${wanted}, such as https://waggle.example.org, not '${url}'`;
+    const noPath = (url: string) => `${wanted}, since gRPC has no paths, not '${url}'`;
+    const expected = {
+      "http://127.0.0.1:8080": "plain 127.0.0.1:8080",
+      "http://waggle.example.org/": "plain waggle.example.org:80",
+      "HTTPS://waggle.example.org": "TLS waggle.example.org:443",
+      "http://[::1]:8080": "plain [::1]:8080",
+      "https://[::1]": "TLS [::1]:443",
+      "localhost:8080": noAddress("localhost:8080"),
+      "waggle.example.org": noAddress("waggle.example.org"),
+      "": noAddress(""),
+      "grpc://localhost:8080": noAddress("grpc://localhost:8080"),
+      "http://:8080": noAddress("http://:8080"),
+      "https://example.org/waggle": noPath("https://example.org/waggle"),
+      "https://example.org?to=waggle": noPath("https://example.org?to=waggle"),
+      "https://me:secret@example.org": `${wanted}, without user name and password`,
+    };
+
+    const report = await readReport<readonly string[]>({
+      command: python,
+      words: [join(import.meta.dirname, "python/waggle_addresses.py"), ...Object.keys(expected)],
+      env,
+    });
+
+    expect(report).toEqual(Object.values(expected));
+  },
+  programTimeoutMs,
+);
+
 describe("call by call", () => {
   let report: Report;
   beforeAll(async () => {

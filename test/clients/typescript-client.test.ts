@@ -85,3 +85,30 @@ test(
   },
   programTimeoutMs,
 );
+
+test("takes an address that has a host, and says what is wrong with another", async () => {
+  const wanted = "url must be http:// or https://, a host, and perhaps a port and a path";
+  const noAddress = (url: string) => `${wanted}, such as https://waggle.example.org, not '${url}'`;
+  const expected = {
+    "http://127.0.0.1:8080": "ok",
+    "HTTPS://waggle.example.org/": "ok",
+    "http://[::1]:8080": "ok",
+    "https://example.org/waggle": "ok",
+    "localhost:8080": noAddress("localhost:8080"),
+    "waggle.example.org": noAddress("waggle.example.org"),
+    "": noAddress(""),
+    "grpc://localhost:8080": noAddress("grpc://localhost:8080"),
+    "http://:8080": noAddress("http://:8080"),
+    "http:///8080": noAddress("http:///8080"),
+    "https://example.org?to=waggle": noAddress("https://example.org?to=waggle"),
+    "https://me:secret@example.org": `${wanted}, without user name and password`,
+  };
+
+  const report = await nodeReport<readonly string[]>(
+    { folder },
+    "waggle-addresses.mjs",
+    Object.keys(expected),
+  );
+
+  expect(report).toEqual(Object.values(expected));
+});

@@ -14,7 +14,7 @@ import {
 export { Code, ConnectError, createClient } from "@connectrpc/connect";
 
 export type ConnectOptions = {
-  /** Address of the service, such as `https://waggle.example.org`. */
+  /** Address of the service, such as `https://waggle.example.org`; another is a TypeError. */
   readonly url: string;
   readonly key: string;
   /**
@@ -28,6 +28,7 @@ export type ConnectOptions = {
 
 /** Returns the transport for `createClient`. */
 export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOptions): Transport {
+  assertAddress(url);
   const transport = createConnectTransport({
     baseUrl: url,
     useBinaryFormat: true,
@@ -38,6 +39,20 @@ export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOp
       transport.unary(method, signal, ownTimeoutMs ?? timeoutMs, ...call),
     stream: transport.stream.bind(transport),
   };
+}
+
+/** Throws TypeError for an address that fetch would take for another, or refuse at every call. */
+function assertAddress(url: string): void {
+  const wanted = "url must be http:// or https://, a host, and perhaps a port and a path";
+  const hasHost = /^https?:\/\/[^/]/i.test(url) && URL.canParse(url);
+  const address = hasHost ? new URL(url) : undefined;
+  // A password stays out of messages, which are logged.
+  if (address?.username || address?.password) {
+    throw new TypeError(`${wanted}, without user name and password`);
+  }
+  if (address === undefined || address.search || address.hash) {
+    throw new TypeError(`${wanted}, such as https://waggle.example.org, not '${url}'`);
+  }
 }
 
 const keyHeader = "idempotency-key";

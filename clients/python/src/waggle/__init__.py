@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import grpc
 from google.protobuf import descriptor_pool
@@ -26,16 +26,19 @@ KEY_HEADER = "idempotency-key"
 # Wait before the next try where no answer says how long.
 WAIT_SECONDS_DEFAULT = 1.0
 
+# Ports of addresses that name none.
+PORTS = {"http": 80, "https": 443}
+
 
 def connect(url: str, key: str, *, timeout: float = 60.0, retries: int = 3) -> grpc.Channel:
     """Returns a channel for the stubs of `waggle.v1`, over TLS for `https` addresses.
 
+    `url` is `http://` or `https://`, a host and perhaps a port; another one is a ValueError.
     `timeout` is the longest time of a call with its retries, in seconds; a call may give its own.
     Streams have none by default.
     """
     address = urlsplit(url)
-    host = address.hostname or ""
-    target = f"{host}:{address.port or (443 if address.scheme == 'https' else 80)}"
+    target = _target_of(address)
     # Pages have up to 64 MB, where gRPC takes 4.
     options = [("grpc.max_receive_message_length", -1)]
     if address.scheme == "https":
@@ -43,6 +46,22 @@ def connect(url: str, key: str, *, timeout: float = 60.0, retries: int = 3) -> g
     else:
         channel = grpc.insecure_channel(target, options)
     return grpc.intercept_channel(channel, _Calls(key, timeout, retries))
+
+
+def _target_of(address: SplitResult) -> str:
+    """The host and port that gRPC calls; ValueError for an address without, or with more."""
+    wanted = "url must be http:// or https://, a host and perhaps a port"
+    # A password stays out of messages, which are logged.
+    if "@" in address.netloc:
+        raise ValueError(f"{wanted}, without user name and password")
+    given = address.geturl()
+    host = address.hostname
+    if address.scheme not in PORTS or not host:
+        raise ValueError(f"{wanted}, such as https://waggle.example.org, not {given!r}")
+    if address.path not in ("", "/") or address.query or address.fragment:
+        raise ValueError(f"{wanted}, since gRPC has no paths, not {given!r}")
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{address.port or PORTS[address.scheme]}"
 
 
 class _Details(NamedTuple):
