@@ -1,12 +1,11 @@
 // `waggle datasets list | export | import`: moves the files of datasets of a running service.
 
-import { open } from "node:fs/promises";
 import { extname } from "node:path";
-import { Readable } from "node:stream";
 import { OperatorError } from "../base/operator-error.ts";
 import { fileFormats } from "../evaluation/datasets/files/file-format.ts";
 import type { CommandContext } from "./command.ts";
 import { print, printBody } from "./command.ts";
+import { openInput, standardInput } from "./input.ts";
 import { listPages } from "./list-pages.ts";
 import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
@@ -14,8 +13,9 @@ import { createServiceClient, type ServiceClient } from "./service-client.ts";
 const usage = `usage:
   waggle datasets list [--limit N]
   waggle datasets export DATASET_ID [--format jsonl|csv|parquet] > FILE
-  waggle datasets import DATASET_ID FILE
-      list prints all datasets, or N of them. The ending of FILE says its format. --url, and
+  waggle datasets import DATASET_ID FILE [--format jsonl|csv|parquet]
+      list prints all datasets, or N of them. FILE may be gzipped; - is standard input. Without
+      --format, the ending of FILE says its format, as in rows.csv or rows.csv.gz. --url, and
       --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
@@ -28,7 +28,8 @@ export async function runDatasets({ config, flags, operands }: CommandContext): 
   } else if (name === "export" && id !== undefined && file === undefined) {
     await exportDataset(await connect(), id, textFlag(flags, "format") ?? "jsonl");
   } else if (name === "import" && file !== undefined && others.length === 0) {
-    await importDataset(await connect(), id ?? "", file);
+    const format = textFlag(flags, "format") ?? formatIn(file);
+    await importDataset(await connect(), { id: id ?? "", file, format });
   } else {
     throw new OperatorError(usage);
   }
@@ -58,14 +59,22 @@ async function exportDataset(client: ServiceClient, id: string, format: string):
   await printBody(await client.open({ method: "GET", path, headers, timeoutMs: 0 }));
 }
 
-async function importDataset(client: ServiceClient, id: string, file: string): Promise<void> {
+type DatasetFile = { readonly id: string; readonly file: string; readonly format: string };
+
+async function importDataset(
+  client: ServiceClient,
+  { id, file, format }: DatasetFile,
+): Promise<void> {
   const path = `/v1/datasets/${encodeURIComponent(id)}/import`;
-  const headers = { "content-type": mediaTypeOf(extname(file).slice(1)) };
-  const handle = await open(file).catch((cause: unknown) => {
-    throw new OperatorError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
-  });
-  const body = Readable.toWeb(handle.createReadStream()) as ReadableStream<Uint8Array>;
+  const headers = { "content-type": mediaTypeOf(format) };
+  const body = ReadableStream.from(await openInput(file));
   print(await client.read({ method: "POST", path, headers, body, timeoutMs: 0 }));
+}
+
+/** Returns the format that the ending of a file's name says. */
+function formatIn(file: string): string {
+  if (file === standardInput) throw new OperatorError("standard input needs --format");
+  return extname(file.replace(/\.gz$/, "")).slice(1);
 }
 
 function mediaTypeOf(format: string): string {

@@ -14,15 +14,16 @@ import { mapOtlp } from "./import/otlp.ts";
 import { mapPhoenix } from "./import/phoenix.ts";
 import { createReport, formatReport, type Report } from "./import/report.ts";
 import { endLine, mapWaggle } from "./import/waggle.ts";
-import { interruptibly } from "./interruption.ts";
+import { standardInput } from "./input.ts";
+import { interruptibly, orAborted } from "./interruption.ts";
 import { readCallOptions, textFlag } from "./service-call.ts";
 
 const usage = `usage:
   waggle import --format langfuse|phoenix|langsmith|otlp|waggle [--url URL] [--key-file FILE]
       [--report FILE] [--dry-run] FILE...
-      FILE is JSON Lines, or a JSON list, and may be gzipped. The key is a project key, from
-      --key-file or WAGGLE_API_KEY. Running it again changes nothing. Format waggle is what
-      "waggle events export" writes.`;
+      FILE is JSON Lines, or a JSON list, and may be gzipped; - is standard input. The key is a
+      project key, from --key-file or WAGGLE_API_KEY. Running it again changes nothing. Format
+      waggle is what "waggle events export" writes.`;
 
 type Format = {
   readonly mapper: Mapper;
@@ -45,6 +46,9 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   const name = textFlag(flags, "format") ?? "";
   const format = Object.hasOwn(formats, name) ? formats[name] : undefined;
   if (format === undefined || operands.length === 0) throw new OperatorError(usage);
+  if (operands.indexOf(standardInput) !== operands.lastIndexOf(standardInput)) {
+    throw new OperatorError("- is standard input, which can be read only once");
+  }
   const isDryRun = flags["dry-run"] === true;
   const service = isDryRun ? undefined : await readCallOptions(config, flags);
   const report = createReport(name, operands, isDryRun);
@@ -52,7 +56,8 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   try {
     await interruptibly(async (signal) => {
       const client = service && createClient({ ...service, signal });
-      await importFiles(operands, { ...format, report, client });
+      // Standard input may wait for as long as its writer does.
+      await orAborted(importFiles(operands, { ...format, report, client }), signal);
     });
   } finally {
     clearInterval(timer);

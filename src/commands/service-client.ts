@@ -45,6 +45,9 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
       ...toBody(body),
       ...(timeoutMs > 0 && { signal: AbortSignal.timeout(timeoutMs) }),
     }).catch((cause: unknown) => {
+      const { cause: fault } = cause as Error;
+      // The body's own: its file cannot be read to its end.
+      if (fault instanceof OperatorError) throw fault;
       throw new OperatorError(`${url} cannot be reached: ${reasonOf(cause)}`, { cause });
     });
     if (response.ok) return response;

@@ -4,11 +4,22 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
 import type { Report } from "../../src/commands/import/report.ts";
 import { givenAKey } from "../support/keys.ts";
-import { run } from "../support/process.ts";
+import { patience } from "../support/patience.ts";
+import { run, runWithInput } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 import { callRest, type ReadAccess, type ReadEvent, readEvents } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -81,10 +92,18 @@ const richEvents = [
 
 type Imported = { readonly code: number | null; readonly output: string; readonly report: Report };
 
-async function importFile(format: string, ...words: readonly string[]): Promise<Imported> {
+function importFile(format: string, ...words: readonly string[]): Promise<Imported> {
+  return importInput(Readable.from([]), format, ...words);
+}
+
+async function importInput(
+  input: Readable,
+  format: string,
+  ...words: readonly string[]
+): Promise<Imported> {
   const path = join(folder, "report.json");
   const flags = ["--format", format, "--url", service.url, "--key-file", keyFile];
-  const ended = await run("import", ...flags, "--report", path, ...words).ended();
+  const ended = await runWithInput(input, "import", ...flags, "--report", path, ...words).ended();
   const text = await readFile(path, "utf8").catch(() => {
     throw new Error(ended.output);
   });
@@ -193,6 +212,61 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     expect(report.records).toEqual({ read: 6, stored: 0, already_stored: 0, rejected: 0 });
     expect(report.fields_kept_raw).toMatchObject({ htmlPath: 1 });
     expect(await readEvents(access, [])).toEqual([]);
+  });
+
+  test.each([
+    { name: "lines", pack: (lines: string[]) => Buffer.from(lines.join("\n")) },
+    { name: "gzipped lines", pack: (lines: string[]) => gzipSync(lines.join("\n")) },
+    { name: "a document", pack: (lines: string[]) => Buffer.from(`[\n${lines.join(",\n")}\n]`) },
+    { name: "a gzipped document", pack: (lines: string[]) => gzipSync(`[\n${lines.join(",\n")}]`) },
+  ])("reads $name from standard input, beside a file", async ({ pack }) => {
+    const text = await readFile(join(fixtures, "langsmith.jsonl"), "utf8");
+    const [first = "", ...others] = text.trim().split("\n");
+    const path = join(folder, "first.jsonl");
+    await writeFile(path, first);
+    const bytes = pack([...others, "5"]);
+    const input = Readable.from([bytes.subarray(0, 1), bytes.subarray(1)]);
+
+    const { code, report } = await importInput(input, "langsmith", path, "-");
+
+    expect(code).toBe(1);
+    expect(report.records).toEqual({ read: 4, stored: 3, already_stored: 0, rejected: 1 });
+    expect(report.files).toEqual([path, "-"]);
+    expect(report.rejections).toEqual([{ file: "-", line: 3, reason: "is not a JSON object" }]);
+  });
+
+  test("refuses standard input given twice", async () => {
+    const { code, output } = await run("import", "--format", "otlp", "-", "-").ended();
+
+    expect(code).toBe(1);
+    expect(output).toContain("- is standard input, which can be read only once");
+  });
+
+  test("stops when interrupted, although standard input goes on", async () => {
+    const input = new PassThrough();
+    input.write(await readFile(join(fixtures, "langsmith.jsonl")));
+    const words = ["import", "--format", "langsmith", "--dry-run", "-"];
+    const importing = runWithInput(input, ...words);
+    await vi.waitFor(() => {
+      expect(importing.output()).toContain("3 read");
+    }, patience);
+
+    importing.kill("SIGINT");
+    const { code, output } = await importing.ended();
+
+    expect(code).toBe(1);
+    expect(output).toContain("stopped by SIGINT before it was done");
+  });
+
+  test("says that a gzipped file is cut", async () => {
+    const path = join(folder, "cut.jsonl.gz");
+    const whole = gzipSync(await readFile(join(fixtures, "langsmith.jsonl")));
+    await writeFile(path, whole.subarray(0, -9));
+
+    const { code, output } = await importFile("langsmith", path);
+
+    expect(code).toBe(1);
+    expect(output).toContain(`cannot read ${path}: unexpected end of file`);
   });
 
   test("counts the spans that a request of a collector has too many", async () => {

@@ -3,9 +3,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { patience } from "../support/patience.ts";
-import { run } from "../support/process.ts";
+import { run, runWithInput } from "../support/process.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 
@@ -153,6 +155,90 @@ test("waggle datasets imports, lists and exports", async () => {
   expect([listed.code, exported.code]).toEqual([0, 0]);
   expect(listed.output).toContain("questions");
   expect(exported.output).toContain('"count":2');
+});
+
+describe("waggle datasets import", () => {
+  const rows = '{"inputs": {"q": 1}}\n{"inputs": {"q": 2}}\n';
+
+  async function givenADataset(): Promise<string> {
+    const { result } = (await project.ok("POST /v1/datasets", { name: "imported" })) as {
+      result: { insertedId: string };
+    };
+    return result.insertedId;
+  }
+
+  async function importInput(input: Buffer, ...words: readonly string[]) {
+    const flags = ["--url", service.url, "--key-file", join(folder, "key")];
+    const all = ["datasets", "import", ...words, ...flags];
+    return runWithInput(Readable.from([input]), ...all).ended();
+  }
+
+  test.each([
+    { name: "rows.jsonl.gz", flags: [], bytes: gzipSync(rows) },
+    { name: "rows.jsonl.gz", flags: [], bytes: Buffer.from(rows) },
+    { name: "zipped.jsonl", flags: [], bytes: gzipSync(rows) },
+    { name: "rows.txt", flags: ["--format", "jsonl"], bytes: Buffer.from(rows) },
+    { name: "-", flags: ["--format", "jsonl"], bytes: Buffer.from(rows) },
+    { name: "-", flags: ["--format", "csv"], bytes: gzipSync('inputs\n"{""q"": 1}"\n{}\n') },
+  ])("reads $name with $flags", async ({ name, flags, bytes }) => {
+    const id = await givenADataset();
+    const file = name === "-" ? name : join(folder, name);
+    if (name !== "-") await writeFile(file, bytes);
+
+    const imported = await importInput(bytes, id, file, ...flags);
+    const exported = await runToEnd("datasets", "export", id);
+
+    expect(imported.code, imported.output).toBe(0);
+    expect(exported.output).toContain('"count":2');
+  });
+
+  test("reads Parquet from standard input", async () => {
+    const [from, to] = [await givenADataset(), await givenADataset()];
+    await importInput(Buffer.from(rows), from, "-", "--format", "jsonl");
+    const file = await fetch(`${service.url}/v1/datasets/${from}/export`, {
+      headers: {
+        authorization: `Bearer ${project.key}`,
+        accept: "application/vnd.apache.parquet",
+      },
+    });
+    const bytes = Buffer.from(await file.arrayBuffer());
+
+    const imported = await importInput(bytes, to, "-", "--format", "parquet");
+    const exported = await runToEnd("datasets", "export", to);
+
+    expect(imported.code, imported.output).toBe(0);
+    expect(exported.output).toContain('"count":2');
+  });
+
+  test.each([
+    { words: ["-"], said: "standard input needs --format" },
+    { words: ["-", "--format", "xml"], said: '"xml" is not jsonl, csv or parquet' },
+    { words: ["rows.xml.gz"], said: '"xml" is not jsonl, csv or parquet' },
+  ])("refuses $words", async ({ words, said }) => {
+    const got = await importInput(Buffer.from(rows), await givenADataset(), ...words);
+
+    expect(got).toMatchObject({ code: 1, output: `waggle: ${said}\n` });
+  });
+
+  test("stores nothing of a gzipped file that is cut, and says so", async () => {
+    const id = await givenADataset();
+    const file = join(folder, "cut.jsonl.gz");
+    await writeFile(file, gzipSync(rows).subarray(0, -9));
+
+    const got = await runToEnd("datasets", "import", id, file);
+    const exported = await runToEnd("datasets", "export", id);
+
+    expect(got.code).toBe(1);
+    expect(got.output).toBe(`waggle: cannot read ${file}: unexpected end of file\n`);
+    expect(exported.output).toContain('"count":0');
+  });
+
+  test("says that an empty file has no rows", async () => {
+    const got = await importInput(Buffer.alloc(0), await givenADataset(), "-", "--format", "jsonl");
+
+    expect(got.code).toBe(1);
+    expect(got.output).toContain("400: http_body: has no rows");
+  });
 });
 
 test("waggle datasets import names a file that it cannot read", async () => {

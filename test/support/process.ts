@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline, type Readable } from "node:stream";
 import { promisify } from "node:util";
 import { inject, onTestFinished, type TestContext, vi } from "vitest";
 import type { Credentials } from "../../src/commands/credentials.ts";
@@ -76,8 +77,13 @@ export function run(...words: readonly string[]): Process {
   return runProgram(process.execPath, [mainPath, ...words]);
 }
 
+/** Runs `waggle` as `run` does, with standard input. */
+export function runWithInput(input: Readable, ...words: readonly string[]): Process {
+  return runProgram(process.execPath, [mainPath, ...words], input);
+}
+
 /** Runs a program; it is killed at the end of the test. */
-export function runProgram(command: string, words: readonly string[]): Process {
+export function runProgram(command: string, words: readonly string[], input?: Readable): Process {
   const child = spawn(command, words, {
     env: {
       PATH: process.env["PATH"],
@@ -85,8 +91,10 @@ export function runProgram(command: string, words: readonly string[]): Process {
       // Half of the time of a start is Node compiling the same files again.
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input ? "pipe" : "ignore", "pipe", "pipe"],
   });
+  // The program may end before it has read everything.
+  if (input && child.stdin) pipeline(input, child.stdin, () => undefined);
   const { pid } = child;
   if (pid === undefined) throw new Error("the process did not start");
   onTestFinished(() => {
@@ -94,7 +102,7 @@ export function runProgram(command: string, words: readonly string[]): Process {
   });
   const chunks: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (chunk: string) => chunks.push(chunk));
+    stream?.setEncoding("utf8").on("data", (chunk: string) => chunks.push(chunk));
   }
   const ended = waitForEnd(child, () => chunks.join(""));
   return {

@@ -1,13 +1,10 @@
-// Reads the records of an export file, compressed by gzip or not. JSON Lines are read as a stream;
-// a JSON document must be a list of records.
+// Reads the records of an export file. JSON Lines are read as a stream; a JSON document must be a
+// list of records.
 
-import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
-import type { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { tryParseJson } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
+import { openInput } from "../input.ts";
 
 /** Maximum bytes of a line, and of a file that is one document: they are held in memory. */
 const lineBytesMax = 50_000_000;
@@ -23,20 +20,16 @@ export type ReadRecord = {
 
 /** Reads a file's records; throws OperatorError if the file cannot be read. */
 export async function* readExport(path: string): AsyncGenerator<ReadRecord> {
-  try {
-    let isFirst = true;
-    for await (const line of readLines(await openFile(path))) {
-      if (isFirst && isDocumentStart(line.text)) {
-        yield* await readDocument(path);
-        return;
-      }
-      isFirst = false;
-      if (line.reason !== undefined) yield { ...line, record: undefined };
-      else yield* toRecords(line.text, line.line);
+  const lines = readLines(await openInput(path));
+  let isFirst = true;
+  for await (const line of lines) {
+    if (isFirst && isDocumentStart(line.text)) {
+      yield* await readDocument(path, line.text, lines);
+      return;
     }
-  } catch (cause) {
-    if (cause instanceof OperatorError) throw cause;
-    throw new OperatorError(`cannot read ${path}: ${(cause as Error).message}`, { cause });
+    isFirst = false;
+    if (line.reason !== undefined) yield { ...line, record: undefined };
+    else yield* toRecords(line.text, line.line);
   }
 }
 
@@ -68,20 +61,25 @@ function listIn(value: JsonValue): readonly JsonValue[] | undefined {
   return isJsonArray(inner) ? inner : undefined;
 }
 
-async function readDocument(path: string): Promise<readonly ReadRecord[]> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of await openFile(path)) {
-    chunks.push(chunk as Buffer);
-    bytes += (chunk as Buffer).length;
-    if (bytes > lineBytesMax) {
+/** Reads the document that begins with a first line; the other lines are the rest of the file. */
+async function readDocument(
+  path: string,
+  first: string,
+  others: AsyncIterable<Line>,
+): Promise<readonly ReadRecord[]> {
+  const texts = [first];
+  let bytes = Buffer.byteLength(first);
+  for await (const { text, reason } of others) {
+    texts.push(text);
+    bytes += Buffer.byteLength(text) + 1;
+    if (reason !== undefined || bytes > lineBytesMax) {
       throw new OperatorError(
         `${path} is one JSON document of more than ${lineBytesMax} bytes; make JSON Lines of it, ` +
           "for example with jq -c '.[]'",
       );
     }
   }
-  const value = tryParseJson(Buffer.concat(chunks).toString("utf8"));
+  const value = tryParseJson(texts.join("\n"));
   if (value === undefined) {
     return [{ line: 1, text: "", record: undefined, reason: "the document is not JSON" }];
   }
@@ -89,22 +87,10 @@ async function readDocument(path: string): Promise<readonly ReadRecord[]> {
   return records.map((record, index) => toRecord(record, index + 1, JSON.stringify(record)));
 }
 
-async function openFile(path: string): Promise<Readable> {
-  const file = await open(path);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-  await file.close();
-  const stream = createReadStream(path);
-  if (bytesRead < 2 || buffer[0] !== 0x1f || buffer[1] !== 0x8b) return stream;
-  const inflated = createGunzip();
-  stream.on("error", (error) => inflated.destroy(error)).pipe(inflated);
-  inflated.on("close", () => stream.destroy());
-  return inflated;
-}
-
 type Line = { readonly line: number; readonly text: string; readonly reason?: string };
 
 /** Splits a stream into its lines that are not blank; a line too long is passed over. */
-async function* readLines(stream: Readable): AsyncGenerator<Line> {
+async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let bytes = 0;
   let line = 0;
@@ -122,8 +108,7 @@ async function* readLines(stream: Readable): AsyncGenerator<Line> {
     if (bytes <= lineBytesMax) parts.push(part);
     else parts = [];
   };
-  for await (const read of stream) {
-    const chunk = read as Buffer;
+  for await (const chunk of chunks) {
     let from = 0;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
       add(chunk.subarray(from, at));
