@@ -1,7 +1,7 @@
 // A primary Postgres with a synchronous standby, made of the embedded binaries: what the primary
 // acknowledges is on both.
 
-import { type ChildProcess, execFile } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,15 +11,14 @@ import { preparePostgresBinaries } from "../../src/embedded/binaries.ts";
 import {
   type Cluster,
   createCluster,
-  createSocketFolder,
   databaseUser,
   locateCluster,
-  removeSocketFolder,
 } from "../../src/embedded/cluster.ts";
-import { exitOf, spawnServer } from "../../src/embedded/processes.ts";
+import { exitOf } from "../../src/embedded/processes.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { backUp } from "./base-backup.ts";
 import { patience } from "./patience.ts";
+import { launchPostgres } from "./postgres-server.ts";
 
 export type PostgresPair = {
   readonly primaryUrl: string;
@@ -31,20 +30,6 @@ export type PostgresPair = {
 };
 
 const standbyName = "standby";
-const settings = {
-  listen_addresses: "",
-  wal_level: "replica",
-  wal_keep_size: "256MB",
-  synchronous_commit: "on",
-  max_connections: "60",
-  shared_buffers: "32MB",
-  // The machine goes on: only the processes are killed.
-  fsync: "off",
-  full_page_writes: "on",
-  log_min_error_statement: "panic",
-};
-
-type Server = { readonly url: string; readonly socketFolder: string; readonly child: ChildProcess };
 
 /** Starts both, with a database; `prepare` fills it before the standby is made. */
 export async function startPostgresPair(
@@ -62,7 +47,7 @@ export async function startPostgresPair(
     initdbArguments: ["--no-sync"],
     signal: undefined,
   });
-  const launchOn = (cluster: Cluster) => launch(cluster, binaries.postgres);
+  const launchOn = (cluster: Cluster) => launchPostgres(cluster, binaries.postgres);
 
   const primary = await launchOn(primaryCluster);
   const database = openDatabase({ url: primary.url });
@@ -106,37 +91,4 @@ async function giveTo({ folder, account }: Cluster): Promise<void> {
   if (account) {
     await promisify(execFile)("chown", ["-R", `${account.uid}:${account.gid}`, folder]);
   }
-}
-
-/** Starts a server, waits until it answers, and stops it at the end of the test. */
-async function launch(cluster: Cluster, program: string): Promise<Server> {
-  const socketFolder = await createSocketFolder(cluster);
-  const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder });
-  const words = [
-    "-D",
-    cluster.folder,
-    ...flags.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-  ];
-  const child = await spawnServer(program, words, {
-    ...cluster.account,
-    cwd: cluster.folder,
-    env: { LC_ALL: "C", TZ: "UTC" },
-    ending: { signal: "INT", force: "QUIT", seconds: 5 },
-    logPath: `${cluster.folder}.log`,
-  });
-  onTestFinished(async () => {
-    child.kill("SIGQUIT");
-    await exitOf(child);
-    await removeSocketFolder(socketFolder);
-  });
-  const url = `postgres://${databaseUser}@localhost/postgres?host=${socketFolder}`;
-  const database = openDatabase({ url, connectionsMax: 1 });
-  const isAnswering = () =>
-    database.sql()`select 1`.then(
-      () => true,
-      () => false,
-    );
-  await expect.poll(isAnswering, patience).toBe(true);
-  await database.close();
-  return { url, socketFolder, child };
 }
