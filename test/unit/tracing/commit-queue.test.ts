@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import { type Commit, createCommitQueue } from "../../../src/tracing/events/commit-queue.ts";
-import type { WriteSet } from "../../../src/tracing/events/write-set.ts";
+import { sizeOfSet, type WriteSet } from "../../../src/tracing/events/write-set.ts";
 import { patience } from "../../support/patience.ts";
 import { turnsAt } from "../../support/turns.ts";
 
@@ -46,12 +46,12 @@ describe("the commit queue", () => {
     const queue = createCommitQueue({ commit, turns: turnsAt(1) });
 
     const all = ["a", "b", "c"].map((id) => queue.submit(aSet(id)));
-    expect(queue.size()).toEqual({ requests: 2, events: 2 });
+    expect(queue.size()).toEqual({ requests: 2, events: 2, bytes: 2 * sizeOfSet(aSet("b")) });
     release();
     await Promise.all(all);
 
     expect(commits).toEqual([["a"], ["b", "c"]]);
-    expect(queue.size()).toEqual({ requests: 0, events: 0 });
+    expect(queue.size()).toEqual({ requests: 0, events: 0, bytes: 0 });
   });
 
   test("one request's bad value fails it alone", async () => {
@@ -195,7 +195,7 @@ describe("projects in the commit queue", () => {
     expect((await all).flat()).toHaveLength(2_501);
     expect(commits).toHaveLength(5);
     await queue.drain();
-    expect(queue.size()).toEqual({ requests: 0, events: 0 });
+    expect(queue.size()).toEqual({ requests: 0, events: 0, bytes: 0 });
   });
 
   test("share groups that have a bound of bytes; a larger request is alone", async () => {
