@@ -1,14 +1,17 @@
 // What the driver keeps of statements. Of the first one with a text it keeps an Error, made where
 // it ran: until its stack is read, V8 keeps the frames alive, and with them the body, events and
-// rows of the first request. Reading the stack once leaves only a few lines of text. And
-// collections of new objects do not free a statement that is over: its values would stay until the
-// whole heap is collected, and half of the time of each collection would go into copying them.
+// rows of the first request. Reading the stack once leaves only a few lines of text. And it assigns
+// functions to properties of each statement: V8 makes such functions old objects, so that the
+// statement and its values stay in memory until the whole heap is collected, and half of the time
+// of each collection goes into copying them.
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
 type Statement = Promise<unknown> & {
   readonly origin: string;
   args: unknown;
   parameters: unknown;
+  string: string;
+  signature: string;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
   /** The driver's own functions of these names. */
@@ -46,4 +49,6 @@ function reject(this: Statement, error: unknown): void {
 function forget(statement: Statement): void {
   statement.args = null;
   statement.parameters = null;
+  statement.string = "";
+  statement.signature = "";
 }

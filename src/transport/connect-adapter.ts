@@ -2,18 +2,18 @@
 // versioning (the package is pinned exactly). REST and OTLP call methods through it as Connect's
 // protocols do.
 
-import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import type {
   ContextValues,
   HandlerContext,
   Interceptor,
   MethodImplSpec,
+  StreamRequest,
+  StreamResponse,
 } from "@connectrpc/connect";
 import {
   type Compression,
-  createAsyncIterable,
   invokeUnaryImplementation,
-  transformInvokeImplementation,
   type UniversalHandler,
 } from "@connectrpc/connect/protocol";
 import { answerMetadataKey } from "../access/call.ts";
@@ -75,13 +75,52 @@ export async function invokeUnary(
   return await invokeUnaryImplementation(spec, context, request as never, [...interceptors]);
 }
 
-/** Calls a server-streaming method through the interceptors. */
-export function invokeStream(
+/**
+ * Calls a server-streaming method through the interceptors. Connect's own function makes generators
+ * of old JavaScript, which assign functions to properties: V8 makes these old objects, so that all
+ * messages of a stream would stay in memory until the whole heap is collected.
+ */
+export async function* invokeStream(
   spec: MethodImplSpec,
   context: CallContext,
   request: Message,
   interceptors: readonly Interceptor[],
 ): AsyncIterable<Message> {
-  const transform = transformInvokeImplementation(spec, context, [...interceptors]);
-  return transform(createAsyncIterable([request as never])) as AsyncIterable<Message>;
+  if (spec.kind !== "server_streaming") throw new Error(`${spec.method.name} is no server stream`);
+  const { method, impl } = spec;
+  const { responseHeader: header, responseTrailer: trailer } = context;
+  const call = async ({ message, ...given }: StreamRequest): Promise<StreamResponse> => {
+    const [only] = await Array.fromAsync(message);
+    const { header: requestHeader, signal, contextValues: values } = given;
+    const answers = impl(only as never, { ...context, requestHeader, signal, values });
+    const whole = normalize(method, answers);
+    return { stream: true, service: method.parent, method, header, trailer, message: whole };
+  };
+  const intercepted = interceptors.reduceRight<AnyFn>((next, one) => one(next), call as AnyFn);
+  const { message } = await intercepted({
+    stream: true,
+    service: method.parent,
+    method,
+    requestMethod: context.requestMethod,
+    url: context.url,
+    header: context.requestHeader,
+    signal: context.signal,
+    contextValues: context.values,
+    message: single(request),
+  });
+  yield* message as AsyncIterable<Message>;
+}
+
+type AnyFn = Parameters<Interceptor>[0];
+
+/** Completes messages, of which an implementation may set a part. */
+async function* normalize(
+  { output }: DescMethod,
+  messages: AsyncIterable<object>,
+): AsyncIterable<Message> {
+  for await (const message of messages) yield create(output, message as never);
+}
+
+async function* single<T>(item: T): AsyncIterable<T> {
+  yield item;
 }

@@ -76,17 +76,9 @@ export function createAnswerGatherer(choices: number, keep: Keep): AnswerGathere
   const isComplete = (): boolean => isDone || areFinished(choices);
 
   return {
-    async *follow({ parts }, connection, needsFinish = false) {
-      for await (const batch of parts) {
-        const bad = batch.findIndex((part) => !read(part));
-        if (bad === -1) {
-          yield batch;
-          continue;
-        }
-        if (bad > 0) yield batch.slice(0, bad);
-        throw malformedFault(connection, "with an invalid event");
-      }
-      if (!isComplete() || (needsFinish && !areFinished(1))) throw brokenOff(connection);
+    follow(stream, connection, needsFinish = false) {
+      const isWhole = (): boolean => isComplete() && (!needsFinish || areFinished(1));
+      return followParts(stream, connection, { read, isWhole });
     },
 
     isComplete,
@@ -104,6 +96,30 @@ export function createAnswerGatherer(choices: number, keep: Keep): AnswerGathere
       };
     },
   };
+}
+
+type Reading = {
+  readonly read: (part: StreamPart) => boolean;
+  /** Whether the stream may end. */
+  readonly isWhole: () => boolean;
+};
+
+/** A generator of the module: see `map` in `transport/rest/stream.ts`. */
+async function* followParts(
+  { parts }: StreamAnswer,
+  connection: Connection,
+  { read, isWhole }: Reading,
+): AsyncGenerator<readonly StreamPart[]> {
+  for await (const batch of parts) {
+    const bad = batch.findIndex((part) => !read(part));
+    if (bad === -1) {
+      yield batch;
+      continue;
+    }
+    if (bad > 0) yield batch.slice(0, bad);
+    throw malformedFault(connection, "with an invalid event");
+  }
+  if (!isWhole()) throw brokenOff(connection);
 }
 
 /** Maximum choices of the OpenAI API; an answer with more is malformed. */

@@ -27,13 +27,13 @@ export function watchAnswers(limits: AnswerLimits): Dispatcher.DispatcherCompose
 function watch(handler: Handler, limits: AnswerLimits): Handler {
   const { firstByteTimeoutMs, idleTimeoutMs } = limits;
   const size = createAnswerSize(limits, currentAnswer.getStore());
-  let controller: Controller | undefined;
+  const control = new Control();
   let reason: Error | undefined;
   let hasBegun = false;
   let timer = setTimeout(onTimeout, firstByteTimeoutMs);
 
   function onTimeout(): void {
-    if (controller?.paused === true) {
+    if (control.of?.paused === true) {
       timer.refresh();
       return;
     }
@@ -42,8 +42,8 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
 
   function end(error: Error): void {
     clearTimeout(timer);
-    if (controller) {
-      controller.abort(error);
+    if (control.of) {
+      control.of.abort(error);
       return;
     }
     // The request waits for a socket, which may take long: report the error now.
@@ -53,9 +53,9 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
 
   return {
     onRequestStart(started, context) {
-      controller = started;
+      control.of = started;
       if (reason) started.abort(reason);
-      else handler.onRequestStart?.(started, context);
+      else handler.onRequestStart?.(control, context);
     },
     onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
     onBodySent: (chunk) => handler.onBodySent?.(chunk),
@@ -84,11 +84,13 @@ function watch(handler: Handler, limits: AnswerLimits): Handler {
 
     onResponseEnd(ended, trailers) {
       clearTimeout(timer);
+      control.of = undefined;
       handler.onResponseEnd?.(ended, trailers);
     },
 
     onResponseError(failed, error) {
       clearTimeout(timer);
+      control.of = undefined;
       size.drop();
       if (!reason) handler.onResponseError?.(failed, error);
     },
@@ -102,6 +104,36 @@ function faultOf(status: number, encoding: string | string[] | undefined): strin
   // We never ask for an encoding: an inflated answer could have any size.
   if (encoding !== undefined && encoding !== "identity") return "answered in an unasked encoding";
   return undefined;
+}
+
+/**
+ * Control of a request while it runs. undici keeps it in a function that it assigns to a property:
+ * V8 makes such a function an old object, so that all to which its control leads, here nothing
+ * after the end, stays in memory until the whole heap is collected. A class, since an object with
+ * accessors of its own takes a kilobyte.
+ */
+class Control implements Controller {
+  /** Undefined before the request begins and after it has ended. */
+  of: Controller | undefined;
+
+  get aborted(): boolean {
+    return this.of?.aborted ?? false;
+  }
+  get paused(): boolean {
+    return this.of?.paused ?? false;
+  }
+  get reason(): Error | null {
+    return this.of?.reason ?? null;
+  }
+  abort(reason: Error): void {
+    this.of?.abort(reason);
+  }
+  pause(): void {
+    this.of?.pause();
+  }
+  resume(): void {
+    this.of?.resume();
+  }
 }
 
 function endedController(reason: Error): Controller {

@@ -182,20 +182,17 @@ function createProgress(rows: readonly SizedRow[]) {
       });
       waiting = [...left, ...waiting.slice(asked.length)];
     },
-    /** Yields the events up to the first unread row, once each. */
-    *takeReady(): Generator<Part, void, undefined> {
+    /** Returns the events up to the first unread row, once each, as a part if there are any. */
+    takeReady(): readonly Part[] {
       const end = waiting[0]?.index ?? rows.length;
       const ready = decoded.slice(taken, end);
       const found = ready.filter((one) => one !== undefined);
       const ofFound = rows.slice(taken, end).filter((_, index) => ready[index] !== undefined);
       decoded.fill(undefined, taken, end);
       taken = end;
-      if (found.length === 0) return;
-      yield {
-        events: found.map(({ event }) => event),
-        rows: ofFound,
-        heldBytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
-      };
+      if (found.length === 0) return [];
+      const heldBytes = found.reduce((sum, { bytes }) => sum + bytes, 0);
+      return [{ events: found.map(({ event }) => event), rows: ofFound, heldBytes }];
     },
   };
 }

@@ -129,9 +129,7 @@ function jsonLines(output: DescMessage, context: WriteContext): StreamEncoder {
   return {
     mediaType: jsonLinesType,
     output,
-    async *encode(messages) {
-      for await (const line of lines(messages)) yield Buffer.from(`${line}\n`);
-    },
+    encode: (messages) => map(lines(messages), (line) => Buffer.from(`${line}\n`)),
     encodeError: ({ reason }) =>
       Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`),
   };
@@ -147,9 +145,15 @@ export function messageLines(
   context: WriteContext,
 ): (messages: AsyncIterable<Message>) => AsyncIterable<string> {
   const write = lineWriter(output);
-  return async function* (messages) {
-    for await (const message of messages) yield JSON.stringify(write(message, context));
-  };
+  return (messages) => map(messages, (message) => JSON.stringify(write(message, context)));
+}
+
+/**
+ * Yields what `to` makes of each item. A generator of the module, since V8 keeps all to which one
+ * that is made for a call leads until the whole heap is collected: its map is an old object.
+ */
+async function* map<T, U>(items: AsyncIterable<T>, to: (item: T) => U): AsyncIterable<U> {
+  for await (const item of items) yield to(item);
 }
 
 function lineWriter(output: DescMessage): (message: Message, context: WriteContext) => unknown {

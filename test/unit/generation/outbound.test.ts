@@ -1,8 +1,10 @@
 // Requests to providers over real sockets: servers on loopback, and a resolver that each test
 // makes.
 
+import { execFile } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createRawServer, type AddressInfo, type Socket } from "node:net";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { request } from "undici";
 import { afterEach, describe, expect, test } from "vitest";
@@ -429,6 +431,16 @@ describe("dispatcher", () => {
 
     expect(bytes).toBe(total);
   });
+});
+
+test("an answer that is over is freed with the new objects", async () => {
+  const script = new URL("../../support/answer-garbage.ts", import.meta.url).pathname;
+  const words = ["--expose-gc", "--min-semi-space-size=32", "--max-semi-space-size=32", script];
+
+  const { stdout } = await promisify(execFile)(process.execPath, words);
+
+  // An answer that stays takes 6,000.
+  expect(Number(stdout)).toBeLessThan(2_000);
 });
 
 describe("toNetworkError", () => {
