@@ -35,60 +35,32 @@ export async function* readParts(
   connection: Connection,
 ): AsyncGenerator<readonly StreamPart[]> {
   const { chunks, close } = source;
-  const reader = createPartReader(connection);
-  // Forgotten at the end: what refers to the generator would keep a whole answer in memory.
-  let read: Read | undefined;
-  try {
-    do {
-      read = reader.read(await chunks.next());
-      if (read.parts.length > 0) yield read.parts;
-      if (read.fault) throw read.fault;
-      if (read.end) {
-        const { end } = read;
-        read = undefined;
-        yield [{ isDone: true, bytes: await readEnd(end, source) }];
-        return;
-      }
-    } while (!read.isLast);
-  } finally {
-    read = undefined;
-    // Ends the call if the consumer leaves early.
-    close();
-  }
-}
-
-type Read = {
-  readonly parts: readonly StreamPart[];
-  readonly fault: ProviderError | undefined;
-  /** Bytes from `[DONE]` on, if that came. */
-  readonly end: readonly Uint8Array[] | undefined;
-  /** Whether the stream has ended. */
-  readonly isLast: boolean;
-};
-
-/** Reads one piece of a stream after the other. */
-function createPartReader(connection: Connection) {
   const sse = createSseReader();
   let hasBegun = false;
-  return {
-    read(next: IteratorResult<Uint8Array>): Read {
+  try {
+    for (;;) {
+      const next = await chunks.next();
       const last = next.done ? sse.end() : undefined;
       const events = next.done ? (last ? [last] : []) : sse.push(next.value);
       const doneAt = events.findIndex(isDoneEvent);
       const answered = doneAt === -1 ? events : events.slice(0, doneAt);
       const { parts, fault } = toParts(answered, connection, hasBegun);
-      hasBegun ||= parts.length > 0;
       const isCut = fault && last !== undefined && isHalf(last);
-      const rest = doneAt === -1 ? undefined : sse.end();
-      const ends = [...events.slice(doneAt), ...(rest ? [rest] : [])].map(({ bytes }) => bytes);
-      return {
-        parts,
-        fault: isCut ? brokenOff(connection) : fault,
-        end: doneAt === -1 ? undefined : ends,
-        isLast: next.done === true,
-      };
-    },
-  };
+      hasBegun ||= parts.length > 0;
+      if (parts.length > 0) yield parts;
+      if (fault) throw isCut ? brokenOff(connection) : fault;
+      if (doneAt !== -1) {
+        const rest = sse.end();
+        const ends = [...events.slice(doneAt), ...(rest ? [rest] : [])].map(({ bytes }) => bytes);
+        yield [{ isDone: true, bytes: await readEnd(ends, source) }];
+        return;
+      }
+      if (next.done) return;
+    }
+  } finally {
+    // Ends the call if the consumer leaves early.
+    close();
+  }
 }
 
 /** Returns the bytes of the end. Failures of the connection do not concern the answer any more. */
@@ -116,12 +88,10 @@ function isDoneEvent({ data }: SseEvent): boolean {
   return data?.trim() === done;
 }
 
+type Read = { readonly parts: readonly StreamPart[]; readonly fault: ProviderError | undefined };
+
 /** Returns the parts before the first fault. `hasBegun`: earlier events of the stream passed. */
-function toParts(
-  events: readonly SseEvent[],
-  connection: Connection,
-  hasBegun: boolean,
-): Pick<Read, "parts" | "fault"> {
+function toParts(events: readonly SseEvent[], connection: Connection, hasBegun: boolean): Read {
   const parts: StreamPart[] = [];
   for (const event of events) {
     const part = toPart(event, connection, hasBegun || parts.length > 0);
