@@ -77,7 +77,7 @@ export async function rotateSecrets(options: RotationOptions): Promise<RotationR
   if (keyId === undefined) {
     throw new ServiceError("ENCRYPTION_KEY_ABSENT", "set WAGGLE_ENCRYPTION_KEYS");
   }
-  assertKnown(keys, await countUses(options));
+  assertKnown(await findUnknownKeys(options));
   let resealed = 0;
   const unopened: UnopenedSecrets[] = [];
   for (const table of tables) {
@@ -91,7 +91,17 @@ export async function rotateSecrets(options: RotationOptions): Promise<RotationR
   return { keyId, resealed, unopened, uses: await countUses(options) };
 }
 
-async function countUses({ database, tables }: RotationOptions): Promise<readonly KeyUse[]> {
+type Stored = Pick<RotationOptions, "database" | "tables">;
+
+/** Returns the keys of stored secrets that are not configured. */
+export async function findUnknownKeys({
+  keys,
+  ...stored
+}: Stored & Pick<RotationOptions, "keys">): Promise<readonly KeyUse[]> {
+  return (await countUses(stored)).filter(({ keyId }) => !keys.has(keyId));
+}
+
+async function countUses({ database, tables }: Stored): Promise<readonly KeyUse[]> {
   const counts = await Promise.all(tables.map((table) => table.countByKey(database.sql())));
   const byKey = Map.groupBy(counts.flat(), ({ keyId }) => keyId);
   return [...byKey].map(([keyId, uses]) => ({
@@ -100,8 +110,7 @@ async function countUses({ database, tables }: RotationOptions): Promise<readonl
   }));
 }
 
-function assertKnown(keys: EncryptionKeys, uses: readonly KeyUse[]): void {
-  const unknown = uses.filter(({ keyId }) => !keys.has(keyId));
+function assertKnown(unknown: readonly KeyUse[]): void {
   if (unknown.length === 0) return;
   const names = unknown.map(({ keyId, count }) => `${keyId} (${count})`).join(", ");
   throw new ServiceError(

@@ -14,7 +14,9 @@ import { findExportFault } from "../observability/own-traces.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
+import { encryptionKeyPath, findEncryptionKeys } from "./encryption-keys.ts";
 import { createSandbox } from "./sandbox.ts";
+import { describeUnknownKeys } from "./stored-secrets.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 
@@ -28,6 +30,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   "data folder": checkDataFolder,
   database: checkDatabase,
   clusters: checkClusters,
+  "stored secrets": checkSecrets,
   port: checkPort,
   temporal: checkTemporal,
   "own traces": checkOwnTraces,
@@ -86,6 +89,24 @@ async function checkClusters({ clusters }: Config): Promise<Finding> {
   const found = findings.map((finding) => finding.found).join("; ");
   if (found === "") return { found: "none besides the database" };
   return advice === "" ? { found } : { found, advice };
+}
+
+async function checkSecrets(config: Config): Promise<Finding> {
+  const folder = resolve(config.dataFolder);
+  const url = config.databaseUrl ?? (await findRunningPostgres(config.dataFolder));
+  if (url === undefined) return { found: "not read, as the embedded Postgres does not run" };
+  const database = openDatabase({ url, connectionsMax: 1 });
+  try {
+    const keys = await findEncryptionKeys(config, folder);
+    const unknown = await describeUnknownKeys({ database, keys });
+    if (unknown === "") return { found: "all under keys that are configured" };
+    const advice = `add them to WAGGLE_ENCRYPTION_KEYS, or restore ${encryptionKeyPath(folder)}`;
+    return { found: `under keys that are absent: ${unknown}`, advice };
+  } catch (error) {
+    return { found: `not read: ${(error as Error).message}` };
+  } finally {
+    await database.close();
+  }
 }
 
 async function checkUrl(url: string, setting: string): Promise<Finding> {

@@ -9,14 +9,13 @@ import { OperatorError } from "../base/operator-error.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { rotateSecrets } from "../access/rotate-secrets.ts";
 import type { RotationReport } from "../access/rotate-secrets.ts";
-import { credentialSecrets } from "../generation/connections/credentials/secrets.ts";
-import { targetSecrets } from "../notifications/sealed-targets.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { findEncryptionKeys } from "./encryption-keys.ts";
 import { findOperator } from "./local-access.ts";
+import { sealedTables } from "./stored-secrets.ts";
 
 const usage = "usage:\n  waggle provider-credentials rotate";
 
@@ -30,7 +29,7 @@ export async function runProviderCredentials(context: CommandContext): Promise<n
     await assertMigrated(database);
     const { actor } = findOperator();
     const audit = createAudit(database);
-    const tables = [credentialSecrets, targetSecrets];
+    const tables = sealedTables;
     const report = await rotateSecrets({ database, tables, keys, audit, actor }).catch(explain);
     printReport(report);
     return report.unopened.length === 0 ? 0 : 1;

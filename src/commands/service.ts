@@ -12,6 +12,7 @@ import { exportOwnTraces, type OwnTraces } from "../observability/own-traces.ts"
 import { startOperatorServer } from "../observability/server.ts";
 import type { OperatorServer } from "../observability/server.ts";
 import { createWebApp } from "../web/serve.ts";
+import { tellUnknownKeys } from "./stored-secrets.ts";
 
 /** Time for storing the rest of the commit queue after the last connection is closed. */
 const closeGraceMs = 10_000;
@@ -45,6 +46,7 @@ export async function startService(
   });
   const operator = await startOperator(config, metrics, logger);
   const traces = await startOwnTraces(core, url);
+  await tellUnknownKeys(core);
   return {
     url: reachableUrl(url),
     async stop(hurry) {

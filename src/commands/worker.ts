@@ -8,6 +8,7 @@ import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
 import { startOperator, startOwnTraces } from "./service.ts";
+import { tellUnknownKeys } from "./stored-secrets.ts";
 
 export async function runWorker({ config }: CommandContext): Promise<number> {
   const { databaseUrl, temporal } = config;
@@ -25,6 +26,7 @@ export async function runWorker({ config }: CommandContext): Promise<number> {
     const sandbox = createSandbox(config, parts.logger);
     const core = await createCore({ ...parts, sandbox, metrics });
     const traces = await startOwnTraces(core);
+    await tellUnknownKeys(core);
     const worker = await startWorkerApp(core, { ...temporal, address });
     const operator = await startOperator(config, metrics, parts.logger);
     return {

@@ -27,6 +27,7 @@ import {
   givenADataFolder,
   givenAnEmptyDataFolder,
   readCredentials,
+  run,
   startOnce,
 } from "../support/process.ts";
 
@@ -243,7 +244,11 @@ async function checkRestore(kind: Kind): Promise<void> {
   expect(refused.text).toContain("CREDENTIAL_UNREADABLE");
   expect(refused.text).toContain(missing);
   expect(standIn.requests).toEqual([]);
-  expect(await keyless.stop()).toContain(missing);
+  const doctor = await run("doctor", "--data", copy, "--database-url", keyless.url).ended();
+  expect(doctor.output).toContain(`FAIL  stored secrets: under keys that are absent: ${keyId} (1)`);
+  const log = await keyless.stop();
+  expect(log).toContain(missing);
+  expect(log).toContain(`"keys":"${keyId} (1)"`);
 
   await copyFile(encryptionKeyPath(folder), encryptionKeyPath(copy));
   await start(kind, copy, standIn);
