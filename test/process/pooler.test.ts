@@ -8,7 +8,13 @@ import { serve } from "../support/deployment.ts";
 import { givenAKey } from "../support/keys.ts";
 import { listWrongTotals, startLoad } from "../support/load.ts";
 import { patience } from "../support/patience.ts";
-import { countOthers, skipWithoutPooler, startPooler } from "../support/pooler.ts";
+import {
+  countOthers,
+  knowsStatements,
+  skipWithoutPooler,
+  skipWithoutStatements,
+  startPooler,
+} from "../support/pooler.ts";
 import { givenAnEmptyDataFolder, run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 
@@ -38,9 +44,10 @@ test("doctor names what PgBouncer has to be set to", { timeout }, async (context
   expect(refused).toMatch(/^FAIL {2}database: not reachable: unsupported startup parameter/m);
   expect(refused).toContain(`ignore_startup_parameters = ${ignored}`);
 
-  const dropped = await doctor(
-    await startPooler(testDatabase.url, { ignore_startup_parameters: ignored }),
-  );
+  // Newer releases know some statements where nothing is set.
+  const none = knowsStatements() ? { max_prepared_statements: 0 } : {};
+  const settings = { ignore_startup_parameters: ignored, ...none };
+  const dropped = await doctor(await startPooler(testDatabase.url, settings));
   expect(dropped).toMatch(/^FAIL {2}database: reachable, .*, pooled by transaction; LISTEN hears/m);
   expect(dropped).toContain("access-poll-ms");
   expect(dropped).toContain("max_prepared_statements = 200");
@@ -49,7 +56,7 @@ test("doctor names what PgBouncer has to be set to", { timeout }, async (context
   expect(dropped).toContain("prepare=false");
 
   await setTimeouts(testDatabase);
-  const url = await startPooler(testDatabase.url, { ignore_startup_parameters: ignored });
+  const url = await startPooler(testDatabase.url, settings);
   const fallsBack = await doctor(`${url}&prepare=false`);
   expect(fallsBack).toMatch(/^ok {4}database: reachable, .*, pooled by transaction; LISTEN hears/m);
   expect(fallsBack).toMatch(/prepare=false parses .* max_prepared_statements = 200/);
@@ -59,8 +66,13 @@ test("doctor names what PgBouncer has to be set to", { timeout }, async (context
   expect(heard).toMatch(/^ok {4}database: reachable, .*, pooled by session$/m);
 });
 
-test("two servers under load share the pooler's connections", { timeout }, async (context) => {
+test.for([
+  { name: "without prepared statements", suffix: "&prepare=false", needsStatements: false },
+  { name: "with prepared statements", suffix: "", needsStatements: true },
+])("two servers share the pooler's connections $name", { timeout }, async (given, context) => {
+  const { suffix, needsStatements } = given;
   skipWithoutPooler(context);
+  if (needsStatements) skipWithoutStatements(context);
   const connectionsMax = 5;
   const testDatabase = await givenADatabase();
   const { database } = testDatabase;
@@ -73,8 +85,9 @@ test("two servers under load share the pooler's connections", { timeout }, async
   const url = await startPooler(testDatabase.url, {
     ignore_startup_parameters: ignored,
     default_pool_size: connectionsMax,
+    ...(needsStatements && { max_prepared_statements: 200 }),
   });
-  const start = () => serve(`${url}&prepare=false`, "--database-connections", "20");
+  const start = () => serve(`${url}${suffix}`, "--database-connections", "20");
   const servers = await Promise.all([start(), start()]);
   const balancer = await startBalancer(servers.map((server) => server.url));
   await expect.poll(() => balancer.inService().length, patience).toBe(2);

@@ -1,5 +1,6 @@
 // PgBouncer in transaction mode before the database of a test. `PGBOUNCER` is the program's path.
 
+import { execFileSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,18 @@ const program = process.env["PGBOUNCER"];
 export function skipWithoutPooler(context: TestContext): void {
   const isMissing = program === undefined;
   skipWhereMissing(context, isMissing ? "PGBOUNCER, the path of pgbouncer, is not set" : undefined);
+}
+
+export function skipWithoutStatements(context: TestContext): void {
+  const missing = knowsStatements() ? undefined : "PGBOUNCER is older than 1.21";
+  skipWhereMissing(context, missing);
+}
+
+/** Returns whether the pooler knows prepared statements in transaction mode: from 1.21 on. */
+export function knowsStatements(): boolean {
+  const text = execFileSync(program ?? "", ["--version"], { encoding: "utf8" });
+  const [, major = "", minor = ""] = /PgBouncer (\d+)\.(\d+)/.exec(text) ?? [];
+  return Number(major) > 1 || Number(minor) >= 21;
 }
 
 const port = 6432;
