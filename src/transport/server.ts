@@ -9,6 +9,7 @@ import type { NodeResponse } from "./exchange.ts";
 import { createHttp1Connections, type Http1Connections } from "./http1-connections.ts";
 import { addKeylessStream } from "./keyless-streams.ts";
 import type { RequestListener } from "./routes.ts";
+import { headTooLarge, writeUnreadAnswer } from "./unread-request.ts";
 import type { Logger } from "../base/logger.ts";
 import {
   connectionsMax,
@@ -172,22 +173,15 @@ function createHttp1Server(
     connections.begin(request, response);
     guard(options, () => options.listener(request, response));
   });
-  // Without a handler Node writes its own page. A broken request gets a bare status and is closed.
+  // Without a handler Node writes a bare status.
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
       return;
     }
-    const status = clientErrorStatus(error.code);
-    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+    socket.end(writeUnreadAnswer(error.code));
   });
   return server;
-}
-
-function clientErrorStatus(code: string | undefined): string {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "408 Request Timeout";
-  if (code === "HPE_HEADER_OVERFLOW") return "431 Request Header Fields Too Large";
-  return "400 Bad Request";
 }
 
 function createHttp2Server(
@@ -203,7 +197,7 @@ function createHttp2Server(
   });
   server.on("request", (request, response) => {
     if (headerBytesOf(request.rawHeaders) > headerBytesMax) {
-      response.writeHead(431).end();
+      response.writeHead(headTooLarge.status, headTooLarge.headers).end(headTooLarge.body);
       return;
     }
     addKeylessStream(response.stream);

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { createConnection } from "node:net";
 import { Duplex } from "node:stream";
+import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -131,6 +132,34 @@ describe("sniffing", () => {
     const events = createClient(EventService, createGrpcTransport({ baseUrl: service.url }));
     const got = await events.getEvent({ eventId: "a" }, { headers: { authorization } });
     expect(got.event?.eventId).toBe("a");
+  });
+});
+
+describe("requests whose head cannot be read", () => {
+  const long = "x".repeat(20_000);
+
+  test.each([
+    { name: "of a long address", head: `GET /v1/events?filters=${long} HTTP/1.1`, status: 431 },
+    { name: "of long header lines", head: `GET / HTTP/1.1\r\nx-long: ${long}`, status: 431 },
+    { name: "of no HTTP", head: "GET / HTTP/one", status: 400 },
+  ])("$name are refused in the form of other errors", async ({ head, status }) => {
+    const raw = openRaw(service.url);
+    raw.send(`${head}\r\nhost: a\r\n\r\n`);
+    const [lines = "", body = ""] = (await raw.closed(10_000)).split("\r\n\r\n");
+    expect(lines).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(lines).toContain("content-type: application/json");
+    const error = { success: false, statusCode: status, errorCode: "INVALID_ARGUMENT" };
+    expect(JSON.parse(body)).toMatchObject(error);
+  });
+
+  test("over HTTP/2 are refused in the same form", async () => {
+    const session = connectHttp2(service.url);
+    const request = session.request({ ":path": "/", "x-long": "x".repeat(16_300) });
+    const [headers] = (await once(request, "response")) as [Record<string, unknown>];
+    const text = await readText(request);
+    session.destroy();
+    expect(headers).toMatchObject({ ":status": 431, "content-type": "application/json" });
+    expect(JSON.parse(text)).toMatchObject({ errorCode: "INVALID_ARGUMENT" });
   });
 });
 
