@@ -90,6 +90,7 @@ export const checks: readonly Check[] = [
 
 /** Claims of the documentation that no check above proves. */
 export const unproven: readonly string[] = [
+  "Backfills whose worker is killed: no check kills one.",
   "Behaviour with more than one machine: all processes share one here.",
   "Loss of power: kill -9 leaves the operating system's cache; Postgres' own fsync is trusted.",
   "The container image and the Helm chart in a cluster: there was no container runtime and no " +
@@ -99,5 +100,4 @@ export const unproven: readonly string[] = [
   "Capacity beyond one machine: docs/capacity.md computes it and says from what.",
   "Citus: its tests run where CITUS_URL is set, and docs/clusters.md says what was run; its " +
     "speed and the failure of a worker were not tried.",
-  "PgBouncer of a release that keeps prepared statements (1.21 and later).",
 ];

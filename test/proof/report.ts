@@ -36,6 +36,10 @@ export function formatReport(version: string, checks: readonly Check[], results:
     ),
     ...unproven,
   ];
+  const commits = new Set(Object.values(results).flatMap(({ machine }) => commitIn(machine)));
+  if (commits.size > 1) {
+    notProven.unshift(`All of it at one commit: its sections are of ${[...commits].join(", ")}.`);
+  }
   const parts = [
     `# Proof of ${version}`,
     "`npm run proof` wrote this file; `npm run proof -- CHECK…` repeats single checks. " +
@@ -50,6 +54,10 @@ export function formatReport(version: string, checks: readonly Check[], results:
     notProven.map((claim) => `- ${claim}`).join("\n"),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+function commitIn(machine: string): readonly string[] {
+  return machine.match(/(?<=commit )\w+/) ?? [];
 }
 
 function describe(result: Result | undefined): string {
