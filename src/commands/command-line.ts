@@ -25,6 +25,9 @@ import { runWorker } from "./worker.ts";
 import { ConfigError, readConfig, settings, variableOf } from "../config.ts";
 import { providerVariables } from "../provider-settings.ts";
 
+/** Flags of each command that calls a running service. */
+const callFlags = ["key-file", "url"];
+
 const commands: Readonly<Record<string, Command>> = {
   start: {
     summary: "everything on this machine (embedded Postgres), restarted after a crash",
@@ -42,12 +45,26 @@ const commands: Readonly<Record<string, Command>> = {
   prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
   import: {
     summary: "move exports of langfuse, phoenix, langsmith, otlp or waggle into a project",
+    flags: [...callFlags, "dry-run", "format", "report"],
     run: runImport,
   },
-  events: { summary: "search, export or follow events of a running service", run: runEvents },
-  datasets: { summary: "list, export or import datasets of a running service", run: runDatasets },
-  runs: { summary: "list, read or compare experiment runs of a running service", run: runRuns },
+  events: {
+    summary: "search, export or follow events of a running service",
+    flags: [...callFlags, "fields", "from", "limit", "to"],
+    run: runEvents,
+  },
+  datasets: {
+    summary: "list, export or import datasets of a running service",
+    flags: [...callFlags, "format", "limit"],
+    run: runDatasets,
+  },
+  runs: {
+    summary: "list, read or compare experiment runs of a running service",
+    flags: [...callFlags, "limit"],
+    run: runRuns,
+  },
   mcp: {
+    flags: callFlags,
     summary: "tools for an agent that reads traces (MCP on standard input)",
     // Its library is of no use to the others.
     run: async (context) => (await import("./mcp.ts")).runMcp(context),
@@ -86,6 +103,13 @@ const flagOptions = {
 
 const usageExitCode = 2;
 
+/** Throws for a flag that the command would not heed, such as --dry-run on one that writes. */
+function refuseOthers(name: string, { flags: own }: Command, given: readonly string[]): void {
+  const isSetting = (flag: string): boolean => settings.some((one) => one.flag === flag);
+  const idle = own && given.find((flag) => !own.includes(flag) && !isSetting(flag));
+  if (idle !== undefined) throw new OperatorError(`waggle ${name} takes no --${idle}`);
+}
+
 /** Runs the command that the arguments name; returns the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
@@ -101,6 +125,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
       print(helpText());
       return values.help === true ? 0 : usageExitCode;
     }
+    refuseOthers(name, command, Object.keys(values));
     const nameIndex = tokens.find(({ kind }) => kind === "positional")?.index;
     const words = args.filter((_, index) => index !== nameIndex);
     return await command.run({ config: readConfig(values), flags: values, operands, words });

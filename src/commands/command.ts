@@ -15,6 +15,8 @@ export type CommandContext = {
 
 export type Command = {
   readonly summary: string;
+  /** Flags of its own; others that are no settings are refused. Undefined: all are taken. */
+  readonly flags?: readonly string[];
   /** Runs the command and returns the exit code. */
   readonly run: (context: CommandContext) => Promise<number>;
 };

@@ -10,7 +10,7 @@ import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres } from "../embedded/postgres.ts";
 import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
-import { findExportFault } from "../observability/own-traces.ts";
+import { findExportFault, isItself } from "../observability/own-traces.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
@@ -175,8 +175,21 @@ async function checkTemporal(config: Config): Promise<Finding> {
 }
 
 /** Checks the OTLP server that gets the service's own spans. */
-async function checkOwnTraces({ ownTracesEndpoint: endpoint }: Config): Promise<Finding> {
+async function checkOwnTraces({
+  ownTracesEndpoint: endpoint,
+  ...config
+}: Config): Promise<Finding> {
   if (endpoint === undefined) return { found: "not exported" };
+  const ownUrls = [`http://${config.host}:${config.port}`, config.publicUrl];
+  if (
+    await isItself(
+      endpoint,
+      ownUrls.filter((url) => url !== undefined),
+    )
+  ) {
+    const advice = "name another service in OTEL_EXPORTER_OTLP_ENDPOINT";
+    return { found: `${endpoint} is this service itself, which exports nothing then`, advice };
+  }
   const fault = await findExportFault(endpoint);
   if (fault === undefined) return { found: `${endpoint} takes them` };
   const settings = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS";

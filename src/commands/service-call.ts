@@ -16,7 +16,13 @@ export async function readCallOptions(config: Config, flags: Flags): Promise<Cal
 
 export function readUrl({ host, port }: Config, flags: Flags): string {
   const url = textFlag(flags, "url") ?? `http://${host}:${port}`;
-  if (!URL.canParse(url)) throw new OperatorError("--url must be an address");
+  const address = /^https?:\/\/[^/]/i.test(url) ? URL.parse(url) : null;
+  // The text is not repeated: it may hold a password.
+  if (address === null || address.username !== "" || address.pathname + address.search !== "/") {
+    throw new OperatorError(
+      "--url must be http:// or https://, a host and perhaps a port, such as http://127.0.0.1:8080",
+    );
+  }
   return url;
 }
 

@@ -30,7 +30,7 @@ const nothing: OwnTraces = { stop: () => Promise.resolve() };
 /** Starts the export. Headers and time-outs are read from OTEL_EXPORTER_OTLP_* by the exporter. */
 export async function exportOwnTraces(options: OwnTracesOptions): Promise<OwnTraces> {
   const { endpoint, ownUrls, version, logger } = options;
-  if (leadsToItself(endpoint, ownUrls) || (await saysToBe(endpoint, ownUrls))) {
+  if (await isItself(endpoint, ownUrls)) {
     logger.error(
       { endpoint },
       "OTEL_EXPORTER_OTLP_ENDPOINT is this service itself: its own traces are not exported",
@@ -100,6 +100,11 @@ function sometimes(tell: (error: unknown) => void): (error: unknown) => void {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Returns whether an endpoint is the service that listens on these URLs. */
+export async function isItself(endpoint: string, ownUrls: readonly string[]): Promise<boolean> {
+  return leadsToItself(endpoint, ownUrls) || (await saysToBe(endpoint, ownUrls));
 }
 
 /** Returns whether an endpoint is one of the service's own addresses. */

@@ -229,6 +229,7 @@ describe("runs", () => {
       ["cost", false, 2, "1", "r0"],
       ["name", false, 2, "1", "a\nb"],
       ["name", false, 1.5, "1", "r0"],
+      ["name", false, -5, "1", "r0"],
       {},
     ]) {
       const query = `sort_by=name&cursor=${encode(changed)}`;

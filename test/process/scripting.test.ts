@@ -140,6 +140,29 @@ describe("waggle events", () => {
   });
 });
 
+test.each([
+  { words: ["datasets", "import", "d", "rows.csv", "--dry-run"], flag: "--dry-run" },
+  { words: ["runs", "list", "--from", "2026-01-01"], flag: "--from" },
+  { words: ["import", "--format", "waggle", "--limit", "1", "f"], flag: "--limit" },
+])("a command refuses a flag that it would not heed: $words", async ({ words, flag }) => {
+  const { code, output } = await runToEnd(...words);
+
+  expect(code).toBe(1);
+  expect(output).toBe(`waggle: waggle ${words[0]} takes no ${flag}\n`);
+});
+
+test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localhost:8080/sub"])(
+  "the address %s is refused, and not repeated",
+  async (url) => {
+    const key = join(folder, "key");
+    const { code, output } = await run("runs", "list", "--url", url, "--key-file", key).ended();
+
+    expect(code).toBe(1);
+    expect(output).toMatch(/^waggle: --url must be http:\/\/ or https:\/\/.*\n$/);
+    expect(output).not.toContain("secret");
+  },
+);
+
 test("waggle datasets imports, lists and exports", async () => {
   const { result } = (await project.ok("POST /v1/datasets", { name: "questions" })) as {
     result: { insertedId: string };

@@ -172,9 +172,11 @@ test("a cancelled execution keeps its answers, and goes on where it was", async 
 
   const { progress } = await run.get();
   expect(progress["done"]).toBeLessThan(60);
-  expect((await run.project.ok(`GET /v1/runs/${run.runId}`))["evaluation"]).toMatchObject({
-    status: "cancelled",
-  });
+  // The run follows its execution.
+  await vi.waitFor(async () => {
+    const { evaluation } = await run.project.ok(`GET /v1/runs/${run.runId}`);
+    expect(evaluation).toMatchObject({ status: "cancelled" });
+  }, patience);
   expect((await run.change("resume")).workflow_id).toMatch(/-2$/);
   await run.until("completed");
   const keys = keysSeen();

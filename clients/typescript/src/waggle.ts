@@ -47,7 +47,7 @@ function assertAddress(url: string): void {
   const hasHost = /^https?:\/\/[^/]/i.test(url) && URL.canParse(url);
   const address = hasHost ? new URL(url) : undefined;
   // A password stays out of messages, which are logged.
-  if (address?.username || address?.password) {
+  if (url.includes("@")) {
     throw new TypeError(`${wanted}, without user name and password`);
   }
   if (address === undefined || address.search || address.hash) {

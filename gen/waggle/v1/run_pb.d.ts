@@ -392,7 +392,8 @@ export declare type ListRunsRequest = Message<"waggle.v1.ListRunsRequest"> & {
 
   /**
    * Number of the page; default 1. A run that is created between two pages moves others to the
-   * next page, so that a reader sees one twice: `cursor` has none twice.
+   * next page, so that a reader sees one twice; by `cursor`, only one that has changed since in
+   * what the list is sorted by.
    *
    * @generated from field: optional int32 page = 6;
    */

@@ -40,8 +40,9 @@ function parse(text: string): (RunCursor & RunOrder) | undefined {
   const column = sortBy as RunOrder["sortBy"];
   const isKey = sortColumns[column].isTime ? isMicroseconds(sortKey) : isStoredText(sortKey);
   const isPlace = isKey && typeof runId === "string" && isRecordId(runId);
-  if (!isPlace || !Number.isSafeInteger(page) || typeof isAscending !== "boolean") return undefined;
-  return { sortBy: column, isAscending, page: Number(page), sortKey: String(sortKey), runId };
+  const number = Number.isSafeInteger(page) ? Number(page) : 0;
+  if (!isPlace || number < 2 || typeof isAscending !== "boolean") return undefined;
+  return { sortBy: column, isAscending, page: number, sortKey: String(sortKey), runId };
 }
 
 function isMicroseconds(key: unknown): boolean {

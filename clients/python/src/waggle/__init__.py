@@ -52,7 +52,7 @@ def _target_of(address: SplitResult) -> str:
     """The host and port that gRPC calls; ValueError for an address without, or with more."""
     wanted = "url must be http:// or https://, a host and perhaps a port"
     # A password stays out of messages, which are logged.
-    if "@" in address.netloc:
+    if "@" in address.geturl():
         raise ValueError(f"{wanted}, without user name and password")
     given = address.geturl()
     host = address.hostname
