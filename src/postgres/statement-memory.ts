@@ -2,8 +2,8 @@
 // it ran: until its stack is read, V8 keeps the frames alive, and with them the body, events and
 // rows of the first request. Reading the stack once leaves only a few lines of text. And it assigns
 // functions to properties of each statement: V8 makes such functions old objects, so that the
-// statement and its values stay in memory until the whole heap is collected, and half of the time
-// of each collection goes into copying them.
+// statement and its values stay in memory until the whole heap is collected. Each collection of new
+// objects would spend half of its time on copying them.
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
 type Statement = Promise<unknown> & {

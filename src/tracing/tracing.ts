@@ -7,7 +7,7 @@ import type { ProjectScope } from "../access/scope.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
-import type { QueueSize } from "./events/commit-queue.ts";
+import { type QueueSize, sumSizes } from "./events/commit-queue.ts";
 import type { EstimateCost } from "./events/event.ts";
 import { type Charts, createCharts } from "./charts/charts.ts";
 import { createEvents } from "./events/events.ts";
@@ -129,14 +129,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
     listen(given) {
       listener = given;
     },
-    queueSize() {
-      const sizes = recorders.map((recorder) => recorder.queueSize());
-      return {
-        events: sizes.reduce((sum, { events }) => sum + events, 0),
-        requests: sizes.reduce((sum, { requests }) => sum + requests, 0),
-        bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
-      };
-    },
+    queueSize: () => sumSizes(recorders.map((recorder) => recorder.queueSize())),
     async drain() {
       await Promise.all([...composed.values()].map(({ idempotency }) => idempotency.drain()));
       await Promise.all(recorders.map((recorder) => recorder.drain()));

@@ -17,6 +17,7 @@ import {
   type UniversalHandler,
 } from "@connectrpc/connect/protocol";
 import { answerMetadataKey } from "../access/call.ts";
+import { mapItems, onlyItem } from "./items.ts";
 
 export type { Compression, MethodImplSpec, UniversalHandler };
 
@@ -76,9 +77,9 @@ export async function invokeUnary(
 }
 
 /**
- * Calls a server-streaming method through the interceptors. Connect's own function makes generators
- * of old JavaScript, which assign functions to properties: V8 makes these old objects, so that all
- * messages of a stream would stay in memory until the whole heap is collected.
+ * Calls a server-streaming method through the interceptors. Connect's own function is compiled to
+ * JavaScript without generators and assigns functions to properties. V8 allocates such functions
+ * among its old objects, and they would keep all messages until the whole heap is collected.
  */
 export async function* invokeStream(
   spec: MethodImplSpec,
@@ -93,7 +94,8 @@ export async function* invokeStream(
     const [only] = await Array.fromAsync(message);
     const { header: requestHeader, signal, contextValues: values } = given;
     const answers = impl(only as never, { ...context, requestHeader, signal, values });
-    const whole = normalize(method, answers);
+    // An implementation may set a part of a message.
+    const whole = mapItems(answers, (answer) => create(method.output, answer as never));
     return { stream: true, service: method.parent, method, header, trailer, message: whole };
   };
   const intercepted = interceptors.reduceRight<AnyFn>((next, one) => one(next), call as AnyFn);
@@ -106,21 +108,9 @@ export async function* invokeStream(
     header: context.requestHeader,
     signal: context.signal,
     contextValues: context.values,
-    message: single(request),
+    message: onlyItem(request),
   });
   yield* message as AsyncIterable<Message>;
 }
 
 type AnyFn = Parameters<Interceptor>[0];
-
-/** Completes messages, of which an implementation may set a part. */
-async function* normalize(
-  { output }: DescMethod,
-  messages: AsyncIterable<object>,
-): AsyncIterable<Message> {
-  for await (const message of messages) yield create(output, message as never);
-}
-
-async function* single<T>(item: T): AsyncIterable<T> {
-  yield item;
-}

@@ -29,6 +29,7 @@ import {
   headerOf,
 } from "./exchange.ts";
 import { protocolKey } from "./interceptors/log.ts";
+import { onlyItem } from "./items.ts";
 import { type CallOptions, openMemory } from "./plain-call.ts";
 import {
   compressionOf,
@@ -158,10 +159,6 @@ const decodedMessage: Interceptor = (next) => (request) => {
   if (!request.stream) return next({ ...request, message });
   return next({ ...request, message: onlyItem(message) });
 };
-
-async function* onlyItem<T>(item: T): AsyncIterable<T> {
-  yield item;
-}
 
 async function serve(
   options: RpcOptions,

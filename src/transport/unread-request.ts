@@ -1,4 +1,4 @@
-// Answers to requests of which not even the head can be read, so that no route answers them.
+// Answers to requests whose head cannot be read: no route is known for them.
 // Source: RFC 9110, 15.5; RFC 6585, 5.
 
 import { headerBytesMax } from "../base/tenant-limits.ts";

@@ -104,7 +104,7 @@ type Reading = {
   readonly isWhole: () => boolean;
 };
 
-/** A generator of the module: see `map` in `transport/rest/stream.ts`. */
+/** A generator of the module: see `transport/items.ts`. */
 async function* followParts(
   { parts }: StreamAnswer,
   connection: Connection,

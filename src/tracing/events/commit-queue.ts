@@ -25,6 +25,17 @@ export type QueueSize = {
   readonly bytes: number;
 };
 
+/** Returns the size of several queues together. */
+export function sumSizes(sizes: readonly QueueSize[]): QueueSize {
+  const sum = (of: (size: QueueSize) => number): number =>
+    sizes.reduce((total, size) => total + of(size), 0);
+  return {
+    requests: sum(({ requests }) => requests),
+    events: sum(({ events }) => events),
+    bytes: sum(({ bytes }) => bytes),
+  };
+}
+
 export type CommitQueue = {
   /**
    * Resolves after commit. Throws DATABASE_UNAVAILABLE if that takes too long, and OVERLOADED if

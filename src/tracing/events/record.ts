@@ -16,7 +16,7 @@ import { createApplyNew } from "./apply-new.ts";
 import { createApplyUnread } from "./apply-unread.ts";
 import { createApplyUpdates } from "./apply-updates.ts";
 import { applyWrites, runsAlone } from "./apply-writes.ts";
-import { createCommitQueue, type Outcomes, type QueueSize } from "./commit-queue.ts";
+import { createCommitQueue, type Outcomes, type QueueSize, sumSizes } from "./commit-queue.ts";
 import type { EstimateCost, EventWrite } from "./event.ts";
 import { isRefusal, type Outcome } from "./merge.ts";
 import { endSoonIfIdle } from "./store.ts";
@@ -217,14 +217,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     async update(projectId, write, origin) {
       return (await submitOne(projectId, "update", write, origin)) === "applied";
     },
-    queueSize: () => {
-      const [usual, large] = [queue.size(), largeQueue.size()];
-      return {
-        requests: usual.requests + large.requests,
-        events: usual.events + large.events,
-        bytes: usual.bytes + large.bytes,
-      };
-    },
+    queueSize: () => sumSizes([queue.size(), largeQueue.size()]),
     async drain() {
       await running.drain();
       // A commit may still be running although its request was abandoned.

@@ -11,6 +11,7 @@ import {
   type StreamEncoder as Compressor,
 } from "../compression.ts";
 import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
+import { mapItems } from "../items.ts";
 import { breakOff, endAnswer, settled, writePieces } from "../write.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
 import type { ServiceError } from "../../base/errors.ts";
@@ -129,7 +130,7 @@ function jsonLines(output: DescMessage, context: WriteContext): StreamEncoder {
   return {
     mediaType: jsonLinesType,
     output,
-    encode: (messages) => map(lines(messages), (line) => Buffer.from(`${line}\n`)),
+    encode: (messages) => mapItems(lines(messages), (line) => Buffer.from(`${line}\n`)),
     encodeError: ({ reason }) =>
       Buffer.from(`${JSON.stringify({ success: false, errorCode: reason })}\n`),
   };
@@ -145,15 +146,7 @@ export function messageLines(
   context: WriteContext,
 ): (messages: AsyncIterable<Message>) => AsyncIterable<string> {
   const write = lineWriter(output);
-  return (messages) => map(messages, (message) => JSON.stringify(write(message, context)));
-}
-
-/**
- * Yields what `to` makes of each item. A generator of the module, since V8 keeps all to which one
- * that is made for a call leads until the whole heap is collected: its map is an old object.
- */
-async function* map<T, U>(items: AsyncIterable<T>, to: (item: T) => U): AsyncIterable<U> {
-  for await (const item of items) yield to(item);
+  return (messages) => mapItems(messages, (message) => JSON.stringify(write(message, context)));
 }
 
 function lineWriter(output: DescMessage): (message: Message, context: WriteContext) => unknown {
