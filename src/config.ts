@@ -277,7 +277,7 @@ export class ConfigError extends Error {
 /** All settings in the order of `--help`. */
 export const settings: readonly Setting<unknown>[] = flatten(table);
 
-export type Flags = Readonly<Record<string, string | boolean | undefined>>;
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -7,7 +7,7 @@ import { OperatorError } from "../base/operator-error.ts";
 import { runAudit } from "./audit.ts";
 import { print } from "./command.ts";
 import type { Command } from "./command.ts";
-import { runDatasets } from "./datasets.ts";
+import { columnFlags, runDatasets } from "./datasets.ts";
 import { runDoctor } from "./doctor.ts";
 import { runEvents } from "./events.ts";
 import { runImport } from "./import.ts";
@@ -27,6 +27,9 @@ import { providerVariables } from "../provider-settings.ts";
 
 /** Flags of each command that calls a running service. */
 const callFlags = ["key-file", "url"];
+/** Flags that name a scope: of keys, and of members. */
+const keyScopeFlags = ["org", "project", "workspace"];
+const scopeFlags = [...keyScopeFlags, "dataplane"];
 
 const commands: Readonly<Record<string, Command>> = {
   start: {
@@ -38,11 +41,32 @@ const commands: Readonly<Record<string, Command>> = {
   worker: { summary: "workflows alone, on DATABASE_URL and TEMPORAL_ADDRESS", run: runWorker },
   migrate: { summary: "bring the database up to date", run: runMigrate },
   doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
-  keys: { summary: "create, list or revoke API keys", run: runKeys },
-  members: { summary: "give and take roles of people", run: runMembers },
+  keys: {
+    summary: "create, list or revoke API keys",
+    acts: {
+      create: [...keyScopeFlags, "expires-in-days", "kind", "name", "permissions"],
+      list: keyScopeFlags,
+      revoke: ["with-created"],
+    },
+    run: runKeys,
+  },
+  members: {
+    summary: "give and take roles of people",
+    acts: {
+      add: [...scopeFlags, "email", "role"],
+      list: scopeFlags,
+      release: ["email"],
+      remove: [...scopeFlags, "email"],
+    },
+    run: runMembers,
+  },
   "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
-  audit: { summary: "verify the audit log's chains", run: runAudit },
-  prices: { summary: "estimate the costs of stored events anew: recost", run: runPrices },
+  audit: { summary: "verify the audit log's chains", flags: ["org"], run: runAudit },
+  prices: {
+    summary: "estimate the costs of stored events anew: recost",
+    flags: ["apply", "from", "project", "to"],
+    run: runPrices,
+  },
   import: {
     summary: "move exports of langfuse, phoenix, langsmith, otlp or waggle into a project",
     flags: [...callFlags, "dry-run", "format", "report"],
@@ -50,17 +74,20 @@ const commands: Readonly<Record<string, Command>> = {
   },
   events: {
     summary: "search, export or follow events of a running service",
-    flags: [...callFlags, "fields", "from", "limit", "to"],
+    flags: [...callFlags, "fields"],
+    acts: { export: ["from", "to"], search: ["from", "limit", "to"], tail: [] },
     run: runEvents,
   },
   datasets: {
     summary: "list, export or import datasets of a running service",
-    flags: [...callFlags, "format", "limit"],
+    flags: callFlags,
+    acts: { export: ["format"], import: ["format", ...columnFlags], list: ["limit"] },
     run: runDatasets,
   },
   runs: {
     summary: "list, read or compare experiment runs of a running service",
-    flags: [...callFlags, "limit"],
+    flags: callFlags,
+    acts: { compare: [], list: ["limit"], result: [] },
     run: runRuns,
   },
   mcp: {
@@ -86,6 +113,9 @@ const flagOptions = {
   fields: { type: "string" },
   format: { type: "string" },
   from: { type: "string" },
+  "ground-truth": { type: "string", multiple: true },
+  history: { type: "string", multiple: true },
+  inputs: { type: "string", multiple: true },
   "key-file": { type: "string" },
   kind: { type: "string" },
   limit: { type: "string" },
@@ -104,10 +134,15 @@ const flagOptions = {
 const usageExitCode = 2;
 
 /** Throws for a flag that the command would not heed, such as --dry-run on one that writes. */
-function refuseOthers(name: string, { flags: own }: Command, given: readonly string[]): void {
-  const isSetting = (flag: string): boolean => settings.some((one) => one.flag === flag);
-  const idle = own && given.find((flag) => !own.includes(flag) && !isSetting(flag));
-  if (idle !== undefined) throw new OperatorError(`waggle ${name} takes no --${idle}`);
+function refuseOthers(name: string, act: string, given: readonly string[]): void {
+  const { flags = [], acts } = commands[name] ?? {};
+  // An act that does not exist is for the command to refuse.
+  if (acts !== undefined && !Object.hasOwn(acts, act)) return;
+  const own = [...flags, ...(acts?.[act] ?? []), ...settings.map(({ flag }) => flag)];
+  const idle = given.find((flag) => !own.includes(flag));
+  if (idle === undefined) return;
+  const words = acts === undefined ? name : `${name} ${act}`;
+  throw new OperatorError(`waggle ${words} takes no --${idle}`);
 }
 
 /** Runs the command that the arguments name; returns the exit code. */
@@ -125,7 +160,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
       print(helpText());
       return values.help === true ? 0 : usageExitCode;
     }
-    refuseOthers(name, command, Object.keys(values));
+    refuseOthers(name, operands[0] ?? "", Object.keys(values));
     const nameIndex = tokens.find(({ kind }) => kind === "positional")?.index;
     const words = args.filter((_, index) => index !== nameIndex);
     return await command.run({ config: readConfig(values), flags: values, operands, words });

@@ -15,8 +15,10 @@ export type CommandContext = {
 
 export type Command = {
   readonly summary: string;
-  /** Flags of its own; others that are no settings are refused. Undefined: all are taken. */
+  /** Flags of its own. Others that are no settings are refused. */
   readonly flags?: readonly string[];
+  /** Acts, such as the `list` of `waggle keys list`, with the flags that only they have. */
+  readonly acts?: Readonly<Record<string, readonly string[]>>;
   /** Runs the command and returns the exit code. */
   readonly run: (context: CommandContext) => Promise<number>;
 };
@@ -24,7 +26,10 @@ export type Command = {
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     // The reader has ended (`waggle keys list | head -1`): the command still has to finish.
-    if (error.code !== "EPIPE") throw error;
+    if (error.code === "EPIPE") return;
+    // A full disk, such as that of `waggle events export > FILE`.
+    process.stderr.write(`waggle: cannot write the output: ${error.message}\n`);
+    process.exit(1);
   });
 }
 

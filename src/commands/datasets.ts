@@ -7,16 +7,23 @@ import type { CommandContext } from "./command.ts";
 import { print, printBody } from "./command.ts";
 import { openInput, standardInput } from "./input.ts";
 import { listPages } from "./list-pages.ts";
-import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
+import { countFlag, listFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
 const usage = `usage:
   waggle datasets list [--limit N]
   waggle datasets export DATASET_ID [--format jsonl|csv|parquet] > FILE
   waggle datasets import DATASET_ID FILE [--format jsonl|csv|parquet]
+      [--inputs COLUMN… --ground-truth COLUMN… --history COLUMN…]
       list prints all datasets, or N of them. FILE may be gzipped; - is standard input. Without
-      --format, the ending of FILE says its format, as in rows.csv or rows.csv.gz. --url, and
+      --format, the ending of FILE says its format, as in rows.csv or rows.csv.gz. The columns of
+      an export need no names; of other files, --inputs, --ground-truth and --history name them,
+      each once for a column, and the columns without a name become metadata. --url, and
       --key-file or WAGGLE_API_KEY, say where and with which key.`;
+
+/** Flags that name columns of a file, with the parameters of the import that take them. */
+const columns = { "ground-truth": "ground_truth", history: "history", inputs: "inputs" } as const;
+export const columnFlags: readonly string[] = Object.keys(columns);
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runDatasets({ config, flags, operands }: CommandContext): Promise<number> {
@@ -29,7 +36,9 @@ export async function runDatasets({ config, flags, operands }: CommandContext): 
     await exportDataset(await connect(), id, textFlag(flags, "format") ?? "jsonl");
   } else if (name === "import" && file !== undefined && others.length === 0) {
     const format = textFlag(flags, "format") ?? formatIn(file);
-    await importDataset(await connect(), { id: id ?? "", file, format });
+    const named = Object.entries(columns).map(([flag, name]) => [name, listFlag(flags, flag)]);
+    const query = Object.fromEntries(named) as DatasetFile["query"];
+    await importDataset(await connect(), { id: id ?? "", file, format, query });
   } else {
     throw new OperatorError(usage);
   }
@@ -59,16 +68,22 @@ async function exportDataset(client: ServiceClient, id: string, format: string):
   await printBody(await client.open({ method: "GET", path, headers, timeoutMs: 0 }));
 }
 
-type DatasetFile = { readonly id: string; readonly file: string; readonly format: string };
+type DatasetFile = {
+  readonly id: string;
+  readonly file: string;
+  readonly format: string;
+  /** Columns of the file by the parameter that names them. */
+  readonly query: Readonly<Record<string, readonly string[]>>;
+};
 
 async function importDataset(
   client: ServiceClient,
-  { id, file, format }: DatasetFile,
+  { id, file, format, query }: DatasetFile,
 ): Promise<void> {
   const path = `/v1/datasets/${encodeURIComponent(id)}/import`;
   const headers = { "content-type": mediaTypeOf(format) };
   const body = ReadableStream.from(await openInput(file));
-  print(await client.read({ method: "POST", path, headers, body, timeoutMs: 0 }));
+  print(await client.read({ method: "POST", path, query, headers, body, timeoutMs: 0 }));
 }
 
 /** Returns the format that the ending of a file's name says. */

@@ -48,27 +48,15 @@ type Page = {
   readonly next_cursor?: string;
 };
 
-type Act = {
-  readonly run: typeof search;
-  /** Flags of other acts, which would look as if they had an effect here. */
-  readonly unused: readonly string[];
-};
-
-const acts: Readonly<Record<string, Act>> = {
-  search: { run: search, unused: [] },
-  export: { run: exportAll, unused: ["limit"] },
-  tail: { run: tail, unused: ["limit", "from", "to"] },
-};
+const acts: Readonly<Record<string, typeof search>> = { search, export: exportAll, tail };
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
 export async function runEvents({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...filters] = operands;
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
   if (act === undefined) throw new OperatorError(usage);
-  const unused = act.unused.find((flag) => flags[flag] !== undefined);
-  if (unused !== undefined) throw new OperatorError(`events ${name} has no --${unused}\n${usage}`);
   const client = createServiceClient(await readCallOptions(config, flags));
-  await act.run(client, toQuestion(filters, flags), flags);
+  await act(client, toQuestion(filters, flags), flags);
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // `waggle import`: moves exports of other services, or of another Waggle, into a project of a
 // running service. Source: docs/moving-in.md.
 
-import { writeFile } from "node:fs/promises";
+import { appendFile, writeFile } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
@@ -51,6 +51,9 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   }
   const isDryRun = flags["dry-run"] === true;
   const service = isDryRun ? undefined : await readCallOptions(config, flags);
+  const path = textFlag(flags, "report");
+  // Before anything is stored; what the file has stays until there is a new report.
+  if (path !== undefined) await appendFile(path, "").catch(failReport);
   const report = createReport(name, operands, isDryRun);
   const timer = setInterval(() => printProgress(report), progressMs);
   try {
@@ -59,13 +62,24 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
       // Standard input may wait for as long as its writer does.
       await orAborted(importFiles(operands, { ...format, report, client }), signal);
     });
+  } catch (cause) {
+    if (isDryRun || report.records.read === 0 || !(cause instanceof OperatorError)) throw cause;
+    throw new OperatorError(
+      `${cause.message}; what was stored before stays, and running it again stores nothing twice`,
+      { cause },
+    );
   } finally {
     clearInterval(timer);
     for (const line of formatReport(report)) print(line);
-    const path = textFlag(flags, "report");
-    if (path !== undefined) await writeFile(path, `${JSON.stringify(report, null, 2)}\n`);
+    if (path !== undefined) {
+      await writeFile(path, `${JSON.stringify(report, null, 2)}\n`).catch(failReport);
+    }
   }
   return report.records.rejected > 0 ? 1 : 0;
+}
+
+function failReport(cause: Error): never {
+  throw new OperatorError(`cannot write --report: ${cause.message}`, { cause });
 }
 
 function printProgress({ records }: Report): void {

@@ -123,7 +123,7 @@ function parseCreateFlags(flags: Flags): CreateFlags {
   };
 }
 
-function parseDays(text: string | boolean | undefined): number {
+function parseDays(text: Flags[string]): number {
   const days = typeof text === "string" && /^\d+$/.test(text) ? Number(text) : NaN;
   if (days >= 1 && days <= daysMax) return days;
   throw new OperatorError(`--expires-in-days must be a whole number from 1 to ${daysMax}`);

@@ -31,6 +31,12 @@ export function textFlag(flags: Flags, name: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** Returns the values of a flag that may be given several times. */
+export function listFlag(flags: Flags, name: string): readonly string[] {
+  const values = flags[name];
+  return Array.isArray(values) ? (values as readonly string[]) : [];
+}
+
 /** Returns a flag that is a number of things; undefined without it, OperatorError for another. */
 export function countFlag(flags: Flags, name: string): number | undefined {
   const text = textFlag(flags, name);

@@ -266,7 +266,26 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     const { code, output } = await importFile("langsmith", path);
 
     expect(code).toBe(1);
-    expect(output).toContain(`cannot read ${path}: unexpected end of file`);
+    expect(output).toContain(`cannot read ${path}: unexpected end of file; what was stored before`);
+  });
+
+  test("refuses an empty file, which an export that failed leaves", async () => {
+    const { code, report } = await importFile("langsmith", "-");
+
+    expect(code).toBe(1);
+    expect(report.rejections).toEqual([{ file: "-", line: 1, reason: "the file is empty" }]);
+  });
+
+  test("refuses a report that cannot be written before it stores anything", async () => {
+    const flags = ["--format", "langsmith", "--url", service.url, "--key-file", keyFile];
+    const path = join(folder, "absent", "report.json");
+    const file = join(fixtures, "langsmith.jsonl");
+
+    const { code, output } = await run("import", ...flags, "--report", path, file).ended();
+
+    expect(code).toBe(1);
+    expect(output).toMatch(/^waggle: cannot write --report: ENOENT: .*\n$/);
+    expect(await readEvents(access, [])).toEqual([]);
   });
 
   test("counts the spans that a request of a collector has too many", async () => {

@@ -1,9 +1,12 @@
 // `waggle events`, `datasets` and `runs` against the real service, as a script uses them.
 
+import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { patience } from "../support/patience.ts";
@@ -114,8 +117,6 @@ describe("waggle events", () => {
   });
 
   test.each([
-    { words: ["export", "--limit", "1"], said: "events export has no --limit" },
-    { words: ["tail", "--to", "2020-01-01"], said: "events tail has no --to" },
     {
       words: ["search", "--from", "5"],
       said: "--from must be a time such as 2026-11-01T00:00:00Z",
@@ -141,14 +142,25 @@ describe("waggle events", () => {
 });
 
 test.each([
-  { words: ["datasets", "import", "d", "rows.csv", "--dry-run"], flag: "--dry-run" },
-  { words: ["runs", "list", "--from", "2026-01-01"], flag: "--from" },
+  { words: ["datasets import", "d", "rows.csv", "--dry-run"], flag: "--dry-run" },
+  { words: ["datasets export", "d", "--limit", "5"], flag: "--limit" },
+  { words: ["datasets list", "--inputs", "a"], flag: "--inputs" },
+  { words: ["events export", "--limit", "1"], flag: "--limit" },
+  { words: ["events tail", "--to", "2020-01-01"], flag: "--to" },
+  { words: ["runs list", "--from", "2026-01-01"], flag: "--from" },
+  { words: ["runs result", "r", "--limit", "1"], flag: "--limit" },
   { words: ["import", "--format", "waggle", "--limit", "1", "f"], flag: "--limit" },
+  { words: ["keys list", "--kind", "project"], flag: "--kind" },
+  { words: ["keys revoke", "k", "--project", "p"], flag: "--project" },
+  { words: ["members release", "--email", "a@b.c", "--org", "o"], flag: "--org" },
+  { words: ["doctor", "--apply"], flag: "--apply" },
 ])("a command refuses a flag that it would not heed: $words", async ({ words, flag }) => {
-  const { code, output } = await runToEnd(...words);
+  const [name = "", ...others] = words;
+
+  const { code, output } = await run(...name.split(" "), ...others).ended();
 
   expect(code).toBe(1);
-  expect(output).toBe(`waggle: waggle ${words[0]} takes no ${flag}\n`);
+  expect(output).toBe(`waggle: waggle ${name} takes no ${flag}\n`);
 });
 
 test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localhost:8080/sub"])(
@@ -261,6 +273,40 @@ describe("waggle datasets import", () => {
 
     expect(got.code).toBe(1);
     expect(got.output).toContain("400: http_body: has no rows");
+  });
+});
+
+test("waggle datasets import names the columns of a file of others", async () => {
+  const { result } = (await project.ok("POST /v1/datasets", { name: "columns" })) as {
+    result: { insertedId: string };
+  };
+  const file = join(folder, "others.csv");
+  await writeFile(file, '"question, short",context,answer,lang\nwhy?,none,because,en\n');
+  const flags = ["--inputs", "question, short", "--inputs", "context", "--ground-truth=answer"];
+
+  const imported = await runToEnd("datasets", "import", result.insertedId, file, ...flags);
+  const exported = await runToEnd("datasets", "export", result.insertedId);
+
+  expect(imported.code, imported.output).toBe(0);
+  expect(JSON.parse(exported.output.split("\n")[0] ?? "")).toMatchObject({
+    inputs: { "question, short": "why?", context: "none" },
+    ground_truth: { answer: "because" },
+    metadata: { lang: "en" },
+  });
+});
+
+test("an export to a full disk fails and says why", async () => {
+  await project.ok("POST /events", { event: event("e-full", 9) });
+  const key = join(folder, "key");
+  const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+  const words = `events export --url ${service.url} --key-file ${key}`;
+
+  const command = `"${process.execPath}" "${main}" ${words} > /dev/full`;
+  const failed = promisify(execFile)("sh", ["-c", command]);
+
+  await expect(failed).rejects.toMatchObject({
+    code: 1,
+    stderr: "waggle: cannot write the output: ENOSPC: no space left on device, write\n",
   });
 });
 

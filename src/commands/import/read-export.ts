@@ -31,6 +31,8 @@ export async function* readExport(path: string): AsyncGenerator<ReadRecord> {
     if (line.reason !== undefined) yield { ...line, record: undefined };
     else yield* toRecords(line.text, line.line);
   }
+  // A list without records is an export; nothing at all is one that failed.
+  if (isFirst) yield { line: 1, text: "", record: undefined, reason: "the file is empty" };
 }
 
 /** Returns whether a first line is the beginning of a document of many lines. */
