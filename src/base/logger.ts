@@ -10,11 +10,40 @@ export type Logger = Pick<
 
 const standardError = 2;
 
-/** Returns a logger that drops messages below `level`. */
-export function createLogger(
-  level: string,
-  to: DestinationStream = destination({ dest: standardError, sync: true }),
-): Logger {
+/**
+ * Returns a logger to standard error that drops messages below `level`. Lines that cannot be
+ * written, as on a full disk, are left out; the next one that can be is followed by their number.
+ */
+export function createLogger(level: string): Logger {
+  let lines = 0;
+  let to = openStandardError();
+  const logger = createLoggerTo({ write }, level);
+  return logger;
+
+  function write(line: string): void {
+    let isLost = false;
+    const lose = (): void => void (isLost = true);
+    to.on("error", lose);
+    to.write(line);
+    to.off("error", lose);
+    if (isLost) {
+      lines += 1;
+      // The old one keeps the line.
+      to = openStandardError();
+    } else if (lines > 0) {
+      const lost = { lines };
+      lines = 0;
+      logger.warn(lost, "lines before this one could not be written to the log");
+    }
+  }
+}
+
+function openStandardError() {
+  return destination({ dest: standardError, sync: true });
+}
+
+/** Returns a logger that writes to `to` and drops messages below `level`. */
+export function createLoggerTo(to: DestinationStream, level: string): Logger {
   return pino(
     {
       level,

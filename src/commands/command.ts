@@ -23,14 +23,26 @@ export type Command = {
   readonly run: (context: CommandContext) => Promise<number>;
 };
 
+const ended = new AbortController();
+let isService = false;
+
+/** Is aborted when the reader of standard output has ended, or it cannot be written. */
+export const outputEnd = ended.signal;
+
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (stream === process.stdout) ended.abort();
     // The reader has ended (`waggle keys list | head -1`): the command still has to finish.
-    if (error.code === "EPIPE") return;
+    if (error.code === "EPIPE" || isService) return;
     // A full disk, such as that of `waggle events export > FILE`.
     process.stderr.write(`waggle: cannot write the output: ${error.message}\n`);
     process.exit(1);
   });
+}
+
+/** Lets this process go on when its output cannot be written: it is a service. */
+export function outliveOutput(): void {
+  isService = true;
 }
 
 /** Writes a line to standard output. */

@@ -7,7 +7,7 @@ import { type JsonValue, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Flags } from "../config.ts";
 import type { CommandContext } from "./command.ts";
-import { print, printBody } from "./command.ts";
+import { outputEnd, print, printBody } from "./command.ts";
 import { interruptibly } from "./interruption.ts";
 import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
@@ -83,7 +83,7 @@ async function tail(client: ServiceClient, question: Question): Promise<void> {
   await interruptibly(async (signal) => {
     const { events } = await readPage(client, { ...question, ...tailPage });
     for (const { event_id } of events) seen.set(event_id, true);
-    while (!signal.aborted) {
+    while (!signal.aborted && !outputEnd.aborted) {
       await delay(tailMs, undefined, { signal }).catch(() => undefined);
       for (const event of await listUnseen(client, question, seen)) {
         print(JSON.stringify(event));

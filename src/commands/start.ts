@@ -12,7 +12,7 @@ import type { DataFolder } from "../embedded/data-folder.ts";
 import { startPostgres } from "../embedded/postgres.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { print } from "./command.ts";
+import { outliveOutput, print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { connectClusters, connectDatabase, divideConnections, type Workload } from "./connect.ts";
 import { credentialsPath, ensureCredentials } from "./credentials.ts";
@@ -34,6 +34,7 @@ export async function runStart({ config }: CommandContext): Promise<number> {
   const folder = resolve(config.dataFolder);
   const lock = await lockDataFolder(folder);
   if (!lock) throw new OperatorError(await describeHolder(folder));
+  outliveOutput();
   // From here on, a signal stops the parts that were started in an orderly way.
   const logger = loggerOf(config);
   const end = watchForEnd(logger, { isSupervised: true });

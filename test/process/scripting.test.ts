@@ -1,18 +1,20 @@
 // `waggle events`, `datasets` and `runs` against the real service, as a script uses them.
 
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { patience } from "../support/patience.ts";
-import { run, runWithInput } from "../support/process.ts";
+import { run, runProgram, runWithInput } from "../support/process.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
+
+const main = join(import.meta.dirname, "../../src/main.ts");
 
 let service: TestService;
 let project: MetricProject;
@@ -107,6 +109,21 @@ describe("waggle events", () => {
     expect(process.output()).not.toContain("l-too-old");
     const { output } = await runToEnd("events", "nothing");
     expect(output).toContain("one that comes late with an older start is not");
+  });
+
+  test("tail ends when its reader has enough", async () => {
+    const words = `events tail --url ${service.url} --key-file ${join(folder, "key")}`;
+    const tail = runProgram("sh", ["-c", `"${process.execPath}" "${main}" ${words} | head -1`]);
+    let isOver = false;
+    const over = tail.ended().then(() => (isOver = true));
+
+    await vi.waitFor(async () => {
+      await project.ok("POST /events", { event: event(randomUUID(), 10) });
+      expect(isOver).toBe(true);
+    }, patience);
+    await over;
+
+    expect(tail.output().trim().split("\n")).toHaveLength(1);
   });
 
   test.each(["abc", "0", "-3", "2.5", "1e3"])("refuses --limit %s by its name", async (limit) => {
@@ -298,7 +315,6 @@ test("waggle datasets import names the columns of a file of others", async () =>
 test("an export to a full disk fails and says why", async () => {
   await project.ok("POST /events", { event: event("e-full", 9) });
   const key = join(folder, "key");
-  const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
   const words = `events export --url ${service.url} --key-file ${key}`;
 
   const command = `"${process.execPath}" "${main}" ${words} > /dev/full`;

@@ -8,6 +8,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
+import { findHolder } from "../../src/embedded/data-folder.ts";
 import {
   findGuards,
   findPostmaster,
@@ -17,6 +18,7 @@ import {
   processesOf,
   readCredentials,
   run,
+  runProgram,
   skipWithoutTerminals,
   start,
   startOnATerminal,
@@ -83,6 +85,21 @@ describe("the first start", { timeout: timeoutMs }, () => {
     const command = /^ {2}(curl .*)$/m.exec(service.output())?.[1] ?? "";
     const { stdout } = await promisify(execFile)("sh", ["-c", command]);
     expect(JSON.parse(stdout)).toMatchObject({ success: true });
+  });
+
+  test("goes on where neither its output nor its log can be written", async () => {
+    const folder = await givenAnEmptyDataFolder();
+    const [node, main] = [process.execPath, join(import.meta.dirname, "../../src/main.ts")];
+    const words = `start-once --data "${folder}" --port 0 --operator-port 0`;
+
+    runProgram("sh", ["-c", `exec "${node}" "${main}" ${words} > /dev/full 2> /dev/full`]);
+
+    const url = await vi.waitUntil(async () => (await findHolder(folder))?.url, patience);
+    const { project_api_key: key } = await readCredentials(folder);
+    const eventId = await sendEvent(url, key);
+    // A missing path is a warning in the log.
+    expect((await fetch(`${url}/v1/nothing`)).status).toBe(404);
+    expect(await readEventStatus(url, key, eventId)).toBe(200);
   });
 
   test("names the file of keys and prints none of them where no terminal reads it", async () => {

@@ -1,11 +1,11 @@
 // Lines of the log, with a header that must not be in it.
 
 import { describe, expect, test } from "vitest";
-import { createLogger, type Logger } from "../../../src/base/logger.ts";
+import { createLoggerTo, type Logger } from "../../../src/base/logger.ts";
 
 function linesOf(work: (logger: Logger) => void): readonly Record<string, unknown>[] {
   const lines: string[] = [];
-  work(createLogger("info", { write: (line) => void lines.push(line) }));
+  work(createLoggerTo({ write: (line) => void lines.push(line) }, "info"));
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
