@@ -3,8 +3,10 @@
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { JsonObject } from "../base/json.ts";
 import { packageVersion } from "../base/package-version.ts";
 import type { CommandContext } from "./command.ts";
+import { type Reading, readingInput } from "./mcp/reading.ts";
 import { shortenAnswer } from "./mcp/shorten.ts";
 import { tools } from "./mcp/tools.ts";
 import { readCallOptions } from "./service-call.ts";
@@ -24,10 +26,13 @@ function createServer(service: ServiceClient): McpServer {
     { capabilities: { tools: {} } },
   );
   for (const { name, title, description, input, toCall } of tools) {
-    const about = { title, description, inputSchema: input, annotations: { readOnlyHint: true } };
+    const inputSchema = input.extend(readingInput);
+    const about = { title, description, inputSchema, annotations: { readOnlyHint: true } };
     server.registerTool(name, about, async (given) => {
+      const { path, text_from, items_from, ...asked } = given as Reading & JsonObject;
       try {
-        const text = shortenAnswer(await service.read(toCall(given as never)), given);
+        const answer = await service.read(toCall(asked as never));
+        const text = shortenAnswer(answer, { path, text_from, items_from });
         return { content: [{ type: "text", text }] };
       } catch (error) {
         const { message } = error as Error;

@@ -70,6 +70,13 @@ describe("waggle mcp", () => {
       "explain_score",
     ]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true);
+    // The marks of cuts name these, whichever tool answers.
+    const reading = ["path", "text_from", "items_from"];
+    for (const { name, inputSchema } of tools) {
+      expect(Object.keys(inputSchema.properties ?? {}), name).toEqual(
+        expect.arrayContaining(reading),
+      );
+    }
   });
 
   test("finds an error, reads its session and its payload", async () => {
@@ -143,33 +150,43 @@ describe("waggle mcp", () => {
     ]);
   });
 
-  test("cuts long texts, says how much is missing, and reads on from there", async () => {
-    await project.ok("POST /events", {
-      event: {
-        ...{ event_id: "m-long", event_type: "tool", source: "test", session_id: "visit" },
-        ...{ inputs: { page: `${"x".repeat(299_997)}end`, order: 4711 }, outputs: { a: 1 } },
-      },
+  test("cuts what is long, and reads on with the same call and what the mark names", async () => {
+    const keys = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`key ${n}`, n]));
+    const page = `${"x".repeat(249_997)}end`;
+    await project.ok("POST /events/batch", {
+      events: [
+        { event_id: "m-long", inputs: { page, order: 4711 } },
+        { event_id: "m-keys", inputs: keys },
+      ].map((event) => ({ ...event, event_type: "tool", source: "test", session_id: "visit" })),
     });
     const client = await connect(project.key);
-    const read = (more: object) =>
-      call(client, "read_events", { event_ids: ["m-long"], fields: ["inputs"], ...more });
+    const filters = [{ field: "event_id", operator: "is", value: "m-long" }];
+    const calls = {
+      read_events: { event_ids: ["m-long", "m-keys"], fields: ["inputs"] },
+      search_events: { filters, fields: ["inputs"] },
+    };
 
-    const first = await read({});
-    const second = await read({ text_from: 150_000 });
+    for (const [name, asked] of Object.entries(calls)) {
+      const first = JSON.stringify((await call(client, name, asked)).json);
+      const mark = /characters; the same call with path (\[.*?\]) and text_from (\d+) reads on/;
+      const [, found = "", from] = mark.exec(first) ?? [];
+      const path = JSON.parse(found.replaceAll("\\", "")) as string[];
+      const rest = await call(client, name, { ...asked, path, text_from: Number(from) });
 
-    const startOf = /^x{150000}… \[cut: 150000 more characters; .* text_from 150000\]$/;
-    const restOf = /^\[from character 150000\] …x{149997}end$/;
-    for (const [{ json }, page] of [
-      [first, startOf],
-      [second, restOf],
-    ] as const) {
-      expect(json["events"]).toEqual([
-        {
-          event_id: "m-long",
-          inputs: { page: expect.stringMatching(page) as string, order: 4711 },
-        },
-      ]);
+      expect(path, name).toEqual(["events", "m-long", "inputs", "page"]);
+      expect(rest.json["value"], name).toBe(page.slice(Number(from)));
     }
+    const path = ["events", "m-keys", "inputs"];
+    const read = (more: object) => call(client, "read_events", { ...calls.read_events, ...more });
+    const last = await read({ path, items_from: 29_999 });
+    const past = await read({ path, items_from: 30_000 });
+
+    expect(Object.keys(last.json["value"] as object)).toHaveLength(1);
+    expect(past.isError).toBe(true);
+    expect(past.json["text"]).toBe(
+      `items_from 30000 is past the end: at ${JSON.stringify(path)} ` +
+        "is an object of 30000 keys, counted from 0",
+    );
   });
 
   test("has the permissions of its key, and says what was refused", async () => {

@@ -8,6 +8,7 @@ export type Tool = {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  /** Its own arguments; each tool has those of `readingInput` as well. */
   readonly input: z.ZodObject;
   /** Returns the call for an input that has been checked. */
   readonly toCall: (input: never) => ServiceCall;
@@ -49,11 +50,6 @@ function toMs(time: string | undefined): number | undefined {
 }
 
 const id = z.string().min(1);
-const itemsFrom = z
-  .int()
-  .min(0)
-  .optional()
-  .describe("Item at which longer lists begin: reads on in one that was cut");
 const encode = encodeURIComponent;
 
 export const tools: readonly Tool[] = [
@@ -62,7 +58,7 @@ export const tools: readonly Tool[] = [
     title: "List fields",
     description:
       "Lists the fields that the project's events have, with their types. Filters use their names.",
-    input: z.strictObject({ items_from: itemsFrom }),
+    input: z.strictObject({}),
     toCall: () => ({ method: "GET", path: "/v1/events/schema" }),
   }),
   tool({
@@ -117,17 +113,10 @@ export const tools: readonly Tool[] = [
     title: "Read events",
     description:
       "Returns whole events by their ids, with inputs, outputs, metadata and feedback; ids that " +
-      "the project does not have are left out. Of long " +
-      "texts it returns a part, and says where the next one begins.",
+      "the project does not have are left out.",
     input: z.strictObject({
       event_ids: z.array(id).min(1).max(20),
       fields: z.array(z.string()).optional().describe("Fields to return, such as outputs"),
-      text_from: z
-        .int()
-        .min(0)
-        .optional()
-        .describe("Character at which longer texts begin: reads on in one that was cut"),
-      items_from: itemsFrom,
     }),
     toCall: ({ event_ids, fields }) => ({
       method: "POST",
@@ -154,7 +143,7 @@ export const tools: readonly Tool[] = [
     description:
       "Compares the metrics of two runs over the datapoints that both have: improved, degraded " +
       "and same, with the paired test of the difference.",
-    input: z.strictObject({ new_run_id: id, old_run_id: id, items_from: itemsFrom }),
+    input: z.strictObject({ new_run_id: id, old_run_id: id }),
     toCall: ({ new_run_id, old_run_id }) => ({
       method: "GET",
       path: `/v1/runs/${encode(new_run_id)}/compare-with/${encode(old_run_id)}`,
