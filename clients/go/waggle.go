@@ -158,7 +158,8 @@ func detailsOf[Detail proto.Message](err error) iter.Seq[Detail] {
 	}
 }
 
-// Pages follows next_cursor and yields each page of a list, or the error that ends it.
+// Pages follows next_cursor and yields each page of a list, from the one that is asked for, or the
+// error that ends it.
 func Pages[Request, Page any, PagePointer interface {
 	*Page
 	GetNextCursor() string
@@ -173,7 +174,7 @@ func Pages[Request, Page any, PagePointer interface {
 	return func(yield func(*Page, error) bool) {
 		asked := proto.CloneOf(request)
 		message := asked.ProtoReflect()
-		field := message.Descriptor().Fields().ByName("cursor")
+		fields := message.Descriptor().Fields()
 		for {
 			answer, err := list(ctx, connect.NewRequest((*Request)(asked)))
 			if err != nil {
@@ -187,7 +188,11 @@ func Pages[Request, Page any, PagePointer interface {
 			if cursor == "" {
 				return
 			}
-			message.Set(field, protoreflect.ValueOfString(cursor))
+			// The service takes a number or a cursor, not both.
+			if number := fields.ByName("page"); number != nil {
+				message.Clear(number)
+			}
+			message.Set(fields.ByName("cursor"), protoreflect.ValueOfString(cursor))
 		}
 	}
 }

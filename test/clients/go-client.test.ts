@@ -25,6 +25,7 @@ type Report = {
   readonly session: Record<string, unknown>;
   readonly created: { readonly event_ids: string[]; readonly errors: string[] };
   readonly page: { readonly totalEvents: number; readonly events: Record<string, unknown>[] };
+  readonly second_and_later: string[];
   readonly stream_size: number;
   readonly stream_end: number;
   readonly no_type: Refusal;
@@ -139,6 +140,12 @@ describe.each(protocols)("over %s", (protocol) => {
       duration: 1.5,
       inputs: { index: 0, list: [1, "two", null, true] },
     });
+  });
+
+  test("follows pages from the one that is asked for by number", () => {
+    const { page, second_and_later } = reports[protocol];
+
+    expect(second_and_later).toEqual(page.events.slice(1).map((event) => event["event_id"]));
   });
 
   test("streams every event and then the end", () => {

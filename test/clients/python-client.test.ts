@@ -24,6 +24,7 @@ type Report = {
   readonly session: Record<string, unknown>;
   readonly created: { readonly event_ids: string[]; readonly errors: string[] };
   readonly page: { readonly totalEvents: number; readonly events: Record<string, unknown>[] };
+  readonly second_and_later: string[];
   readonly stream_ends: boolean[];
   readonly stream_count: number;
   readonly tree_totals: Record<string, unknown>;
@@ -198,6 +199,12 @@ describe("call by call", () => {
       duration: 1.5,
       inputs: { index: 0, nested: { list: [1, "two", null, true] } },
     });
+  });
+
+  test("follows pages from the one that is asked for by number", () => {
+    const ids = report.page.events.map((event) => event["event_id"]);
+
+    expect(report.second_and_later).toEqual(ids.slice(1));
   });
 
   test("streams every event and then the end", () => {

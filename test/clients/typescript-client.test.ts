@@ -39,6 +39,24 @@ beforeAll(async () => {
 }, programTimeoutMs);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+test(
+  "follows pages from the one that is asked for by number",
+  async () => {
+    const service = await startService();
+    const words = [service.url, service.projectKey];
+    const report = await nodeReport<{ all: string[]; secondAndLater: string[] }>(
+      { folder },
+      "waggle-pages.mjs",
+      words,
+    );
+    await service.stop();
+
+    expect(report.all).toHaveLength(4);
+    expect(report.secondAndLater).toEqual(report.all.slice(1));
+  },
+  programTimeoutMs,
+);
+
 test("does what its page shows", { timeout: programTimeoutMs }, async () => {
   const service = await startService();
   const printed = await mustRun({

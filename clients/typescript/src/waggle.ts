@@ -140,17 +140,19 @@ export function fieldsOf(error: unknown): BadRequest_FieldViolation[] {
     .flatMap(({ fieldViolations }) => fieldViolations);
 }
 
-/** Follows `next_cursor` and yields each page of a list. */
+/** Follows `next_cursor` and yields each page of a list, from the one that is asked for. */
 export async function* pages<
   Request extends { cursor?: string | undefined },
   Page extends { nextCursor?: string | undefined },
 >(list: (request: Request) => Promise<Page>, request: Request): AsyncGenerator<Page, void> {
-  let cursor = request.cursor;
-  do {
-    const page = await list({ ...request, ...(cursor !== undefined && { cursor }) });
+  let asked = request;
+  for (;;) {
+    const page = await list(asked);
     yield page;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+    if (page.nextCursor === undefined) return;
+    // The service takes a number or a cursor, not both.
+    asked = { ...request, page: undefined, cursor: page.nextCursor };
+  }
 }
 
 /** Returns a filter: a field, an operator and, for most operators, a value. */

@@ -57,6 +57,7 @@ request = export_pb2.ExportEventsRequest(
     projections=["event_name", "inputs", "start_time", "duration"],
 )
 page = exports.ExportEvents(request)
+paged = export_pb2.ExportEventsRequest(filters=filters, limit=1, page=2)
 stream = list(exports.StreamEvents(export_pb2.StreamEventsRequest(filters=filters)))
 tree = sessions.GetSessionTree(
     session_pb2.GetSessionTreeRequest(session_id=session.session_id)
@@ -70,6 +71,11 @@ report = {
     "session": MessageToDict(session, preserving_proto_field_name=True),
     "created": MessageToDict(created, preserving_proto_field_name=True),
     "page": MessageToDict(page, preserving_proto_field_name=True),
+    "second_and_later": [
+        event.event_id
+        for page in waggle.pages(exports.ExportEvents, paged)
+        for event in page.events
+    ],
     "stream_ends": [item.WhichOneof("item") == "end" for item in stream],
     "stream_count": stream[-1].end.count,
     "tree_totals": MessageToDict(tree.totals, preserving_proto_field_name=True),

@@ -176,7 +176,7 @@ _Page = TypeVar("_Page", bound=Message)
 
 
 def pages(list_page: Callable[[_Request], _Page], request: _Request) -> Iterator[_Page]:
-    """Follows `next_cursor` and yields each page of a list."""
+    """Follows `next_cursor` and yields each page of a list, from the one that is asked for."""
     asked = type(request)()
     asked.CopyFrom(request)
     while True:
@@ -184,6 +184,9 @@ def pages(list_page: Callable[[_Request], _Page], request: _Request) -> Iterator
         yield page
         if not page.HasField("next_cursor"):
             return
+        # The service takes a number or a cursor, not both.
+        if "page" in asked.DESCRIPTOR.fields_by_name:
+            asked.ClearField("page")
         setattr(asked, "cursor", getattr(page, "next_cursor"))
 
 

@@ -26,14 +26,15 @@ type refusal struct {
 }
 
 type report struct {
-	Session    json.RawMessage `json:"session"`
-	Created    json.RawMessage `json:"created"`
-	Page       json.RawMessage `json:"page"`
-	StreamSize int             `json:"stream_size"`
-	StreamEnd  int32           `json:"stream_end"`
-	NoType     refusal         `json:"no_type"`
-	Absent     refusal         `json:"absent"`
-	NoKey      refusal         `json:"no_key"`
+	Session        json.RawMessage `json:"session"`
+	Created        json.RawMessage `json:"created"`
+	Page           json.RawMessage `json:"page"`
+	SecondAndLater []string        `json:"second_and_later"`
+	StreamSize     int             `json:"stream_size"`
+	StreamEnd      int32           `json:"stream_end"`
+	NoType         refusal         `json:"no_type"`
+	Absent         refusal         `json:"absent"`
+	NoKey          refusal         `json:"no_key"`
 }
 
 func main() {
@@ -98,6 +99,16 @@ func call(url, key, source string, options []connect.ClientOption) (got report, 
 		return got, err
 	}
 	got.Page = toJSON(page.Msg)
+
+	paged := &waggle.ExportEventsRequest{Filters: filters, Limit: proto.Int32(1), Page: proto.Int32(2)}
+	for page, err := range client.Pages(ctx, exports.ExportEvents, paged) {
+		if err != nil {
+			return got, err
+		}
+		for _, event := range page.Events {
+			got.SecondAndLater = append(got.SecondAndLater, event.GetEventId())
+		}
+	}
 
 	stream, err := exports.StreamEvents(ctx, connect.NewRequest(&waggle.StreamEventsRequest{Filters: filters}))
 	if err != nil {
