@@ -132,7 +132,13 @@ test(
     const wanted = "url must be http:// or https://, a host and perhaps a port";
     const noAddress = (url: string) =>
       `${wanted}, such as https://waggle.example.org, not '${url}'`;
-    const noPath = (url: string) => `${wanted}, since gRPC has no paths, not '${url}'`;
+    const noPath = (url: string) => `${wanted}, since gRPC has no paths and queries, not '${url}'`;
+    const noHost = (host: string, hint = "") =>
+      `url: '${host}' is not a host: write a name in the letters a to z, digits, '-', '_' and ` +
+      `'.'${hint}, or an IPv6 address in brackets, such as [::1]`;
+    const noPort = (port: string) =>
+      `url: '${port}' is not a port: write a number from 1 to 65535, such as ` +
+      "http://waggle.example.org:8080";
     const expected = {
       "http://127.0.0.1:8080": "plain 127.0.0.1:8080",
       "http://waggle.example.org/": "plain waggle.example.org:80",
@@ -145,7 +151,24 @@ test(
       "grpc://localhost:8080": noAddress("grpc://localhost:8080"),
       "http://:8080": noAddress("http://:8080"),
       "https://example.org/waggle": noPath("https://example.org/waggle"),
-      "https://example.org?to=waggle": noPath("https://example.org?to=waggle"),
+      "https://example.org?key=secret": noPath("https://example.org?…"),
+      "https://example.org/waggle#secret": noPath("https://example.org/waggle#…"),
+      "example.org?key=secret": noAddress("example.org?…"),
+      "http://:80": noAddress("http://:80"),
+      "http:///waggle": noAddress("http:///waggle"),
+      " http://example.org": noAddress(" http://example.org"),
+      "http://host:99999": noPort("99999"),
+      "http://host:0": noPort("0"),
+      "http://host:8o": noPort("8o"),
+      "http://[::1]:-1": noPort("-1"),
+      "http://host: 80": noPort(" 80"),
+      "http://my host": noHost("my host"),
+      "http://host\\waggle": noHost("host\\\\waggle"),
+      "http://::1:8080": noHost("::1"),
+      "http://[::1:8080": noHost("[::1"),
+      "http://[::x]": noHost("[::x]"),
+      "http://bücher.example": noHost("bücher.example", ", here 'xn--bcher-kva.example'"),
+      "http://ü..example": noHost("ü..example"),
       "https://me:secret@example.org": `${wanted}, without user name and password`,
     };
 

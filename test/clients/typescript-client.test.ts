@@ -118,7 +118,11 @@ test("takes an address that has a host, and says what is wrong with another", as
     "grpc://localhost:8080": noAddress("grpc://localhost:8080"),
     "http://:8080": noAddress("http://:8080"),
     "http:///8080": noAddress("http:///8080"),
-    "https://example.org?to=waggle": noAddress("https://example.org?to=waggle"),
+    "https://example.org?key=secret": noAddress("https://example.org?…"),
+    "https://example.org?": noAddress("https://example.org?…"),
+    "https://example.org/waggle#secret": noAddress("https://example.org/waggle#…"),
+    "example.org?key=secret": noAddress("example.org?…"),
+    "http://host:99999": noAddress("http://host:99999"),
     "https://me:secret@example.org": `${wanted}, without user name and password`,
   };
 

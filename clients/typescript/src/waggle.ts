@@ -45,13 +45,13 @@ export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOp
 function assertAddress(url: string): void {
   const wanted = "url must be http:// or https://, a host, and perhaps a port and a path";
   const hasHost = /^https?:\/\/[^/]/i.test(url) && URL.canParse(url);
-  const address = hasHost ? new URL(url) : undefined;
-  // A password stays out of messages, which are logged.
+  // Messages are logged, and a password or a query may be secret.
   if (url.includes("@")) {
     throw new TypeError(`${wanted}, without user name and password`);
   }
-  if (address === undefined || address.search || address.hash) {
-    throw new TypeError(`${wanted}, such as https://waggle.example.org, not '${url}'`);
+  if (!hasHost || /[?#]/.test(url)) {
+    const given = url.replace(/([?#]).*/s, "$1…");
+    throw new TypeError(`${wanted}, such as https://waggle.example.org, not '${given}'`);
   }
 }
 

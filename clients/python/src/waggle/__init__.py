@@ -3,11 +3,12 @@
 Messages and services are in `waggle.v1`, generated from the contract; this file is written by hand.
 """
 
+import ipaddress
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import SplitResult, urlsplit
 
 import grpc
 from google.protobuf import descriptor_pool
@@ -29,6 +30,9 @@ WAIT_SECONDS_DEFAULT = 1.0
 # Ports of addresses that name none.
 PORTS = {"http": 80, "https": 443}
 
+# Scheme, host, port, and what follows. An IPv6 address has colons of its own, in brackets.
+ADDRESS = re.compile(r"(?sia)(https?)://(\[[^]/?#]*\]|[^/?#]*?)(?::([^:/?#]*))?((?:[/?#].*)?)")
+
 
 def connect(url: str, key: str, *, timeout: float = 60.0, retries: int = 3) -> grpc.Channel:
     """Returns a channel for the stubs of `waggle.v1`, over TLS for `https` addresses.
@@ -37,31 +41,69 @@ def connect(url: str, key: str, *, timeout: float = 60.0, retries: int = 3) -> g
     `timeout` is the longest time of a call with its retries, in seconds; a call may give its own.
     Streams have none by default.
     """
-    address = urlsplit(url)
-    target = _target_of(address)
+    scheme, target = _target_of(url)
     # Pages have up to 64 MB, where gRPC takes 4.
     options = [("grpc.max_receive_message_length", -1)]
-    if address.scheme == "https":
+    if scheme == "https":
         channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(), options)
     else:
         channel = grpc.insecure_channel(target, options)
     return grpc.intercept_channel(channel, _Calls(key, timeout, retries))
 
 
-def _target_of(address: SplitResult) -> str:
-    """The host and port that gRPC calls; ValueError for an address without, or with more."""
+def _target_of(url: str) -> tuple[str, str]:
+    """The scheme, and the host and port that gRPC calls; ValueError for another address."""
     wanted = "url must be http:// or https://, a host and perhaps a port"
-    # A password stays out of messages, which are logged.
-    if "@" in address.geturl():
+    # Messages are logged, and a password or a query may be secret.
+    if "@" in url:
         raise ValueError(f"{wanted}, without user name and password")
-    given = address.geturl()
-    host = address.hostname
-    if address.scheme not in PORTS or not host:
+    given = re.sub(r"(?s)([?#]).*", r"\1…", url)
+    parts = ADDRESS.fullmatch(url)
+    if not parts or not parts[2]:
         raise ValueError(f"{wanted}, such as https://waggle.example.org, not {given!r}")
-    if address.path not in ("", "/") or address.query or address.fragment:
-        raise ValueError(f"{wanted}, since gRPC has no paths, not {given!r}")
-    name = f"[{host}]" if ":" in host else host
-    return f"{name}:{address.port or PORTS[address.scheme]}"
+    scheme, host, port, rest = parts.groups()
+    if rest not in ("", "/"):
+        raise ValueError(f"{wanted}, since gRPC has no paths and queries, not {given!r}")
+    scheme = scheme.lower()
+    return scheme, f"{_checked_host(host.lower())}:{_checked_port(port or '', scheme)}"
+
+
+def _checked_host(host: str) -> str:
+    """A host that gRPC can look up; ValueError for another."""
+    if re.fullmatch(r"[a-z0-9._-]+", host) or _is_ipv6(host):
+        return host
+    raise ValueError(
+        f"url: {host!r} is not a host: write a name in the letters a to z, digits, '-', '_' and "
+        f"'.'{_ascii_hint(host)}, or an IPv6 address in brackets, such as [::1]"
+    )
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        ipaddress.IPv6Address(host[1:-1])
+        return host[0] + host[-1] == "[]"
+    except ValueError:
+        return False
+
+
+def _ascii_hint(host: str) -> str:
+    """How a name with other letters is written, where it can be."""
+    try:
+        return "" if host.isascii() else f", here {host.encode('idna').decode()!r}"
+    except UnicodeError:
+        return ""
+
+
+def _checked_port(port: str, scheme: str) -> int:
+    """The port, by default that of the scheme; ValueError for another than 1 to 65535."""
+    if not port:
+        return PORTS[scheme]
+    if re.fullmatch(r"[0-9]{1,5}", port) and 1 <= int(port) <= 65_535:
+        return int(port)
+    raise ValueError(
+        f"url: {port!r} is not a port: write a number from 1 to 65535, such as "
+        f"{scheme}://waggle.example.org:8080"
+    )
 
 
 class _Details(NamedTuple):
