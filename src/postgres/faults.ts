@@ -41,7 +41,9 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
     const { code, severity } = cause as { code?: unknown; severity?: string };
     if (typeof code !== "string") continue;
     if (code === canceledCode) return "DEADLINE_EXCEEDED";
-    if (isUnavailable(code) || sessionSeverities.has(severity)) return "DATABASE_UNAVAILABLE";
+    if (isUnavailable(code) || isWorkerLost(cause) || sessionSeverities.has(severity)) {
+      return "DATABASE_UNAVAILABLE";
+    }
   }
   return undefined;
 }
@@ -81,6 +83,32 @@ function isConnectionCode(code: string): boolean {
 
 /** Tells whether the database is away or full. */
 function isUnavailable(code: string): boolean {
-  // Class 08: Postgres' connection exceptions.
-  return isConnectionCode(code) || serverCodes.has(code) || /^08[0-9A-Z]{3}$/.test(code);
+  return isConnectionCode(code) || serverCodes.has(code);
 }
+
+/**
+ * Messages of internal errors (XX000) of a Citus coordinator that loses a worker within a
+ * transaction: its own, and those of libpq, which have no code.
+ */
+const lostWorkerMessages = new RegExp(
+  [
+    "^failure on connection marked as essential",
+    "^server closed the connection unexpectedly",
+    "^could not (receive data from|send data to) server",
+    "^(connection not open|no connection to the server)",
+  ].join("|"),
+);
+
+/**
+ * Tells whether Postgres reports the end of a connection of its own: class 08, connection
+ * exceptions. A Citus coordinator has connections to its workers; for the connection to Postgres
+ * itself the driver has codes of its own.
+ */
+export function isWorkerLost(error: unknown): boolean {
+  const code = codeOf(error) ?? "";
+  if (/^08[0-9A-Z]{3}$/.test(code)) return true;
+  return code === internalCode && lostWorkerMessages.test((error as Error).message);
+}
+
+/** internal_error. */
+const internalCode = "XX000";

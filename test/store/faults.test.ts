@@ -62,3 +62,22 @@ test.each(["deadlock_detected", "serialization_failure", "out_of_memory"])(
 test("a statement that is wrong is not the database's fault", async () => {
   expect(await faultOf(testDatabase.url, "select 1 / 0")).toBeUndefined();
 });
+
+// As Citus 13.2 says it.
+test.each([
+  { condition: "connection_failure", message: "connection to the remote node w failed" },
+  { condition: "internal_error", message: "failure on connection marked as essential: w" },
+  { condition: "internal_error", message: "server closed the connection unexpectedly" },
+])(
+  'a Citus coordinator that loses a worker, "$message", can be asked again',
+  async ({ condition, message }) => {
+    const statement = `do $$ begin raise ${condition} using message = '${message}'; end $$`;
+    expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
+  },
+);
+
+test("an internal error of Postgres is none of these", async () => {
+  const statement =
+    "do $$ begin raise internal_error using message = 'cache lookup failed'; end $$";
+  expect(await faultOf(testDatabase.url, statement)).toBeUndefined();
+});

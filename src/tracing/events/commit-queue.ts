@@ -8,7 +8,7 @@ import {
   commitWaitingBytesOfProjectMax,
 } from "../../base/limits.ts";
 import { commitGroupEventsMax, commitWaitMsMax } from "../../base/tenant-limits.ts";
-import { codeOf } from "../../postgres/faults.ts";
+import { codeOf, isWorkerLost } from "../../postgres/faults.ts";
 import type { Place, Turns } from "../../postgres/turns.ts";
 import type { Outcome } from "./merge.ts";
 import { sizeOfSet, type WriteSet } from "./write-set.ts";
@@ -211,16 +211,16 @@ function assertRoom({ own, all, bytes }: Room, options: CommitQueueOptions): voi
   throw new ServiceError("OVERLOADED", message);
 }
 
-// One request's bad value must not fail its neighbours, so a group that fails for its values is
-// retried request by request. If the database is down, each request alone would only wait for the
-// same failure.
+// One request's bad value must not fail its neighbours, nor a Citus worker that is away the
+// requests for other workers, so a group that fails for either is retried request by request. If
+// the database is down, each request alone would only wait for the same failure.
 async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<void> {
   if (group.length === 0) return;
   try {
     const outcomes = await commit(group.map(({ set }) => set));
     group.forEach(({ resolve }, index) => resolve(outcomes[index] ?? []));
   } catch (error) {
-    if (group.length > 1 && isAboutValues(error)) {
+    if (group.length > 1 && isAboutSome(error)) {
       for (const one of group) await commitGroup([one], commit);
     } else {
       for (const { reject } of group) reject(error);
@@ -229,10 +229,10 @@ async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<v
 }
 
 /**
- * Returns true for SQLSTATE classes of bad data, broken constraints and exceeded limits, and for
- * errors that do not come from the database.
+ * Returns true for SQLSTATE classes of bad data, broken constraints and exceeded limits, for errors
+ * that do not come from the database, and for a Citus worker that is away.
  */
-function isAboutValues(error: unknown): boolean {
+function isAboutSome(error: unknown): boolean {
   const code = codeOf(error);
-  return code === undefined || /^(2[123]|54)[0-9A-Z]{3}$/.test(code);
+  return code === undefined || /^(2[123]|54)[0-9A-Z]{3}$/.test(code) || isWorkerLost(error);
 }

@@ -54,8 +54,11 @@ describe("the commit queue", () => {
     expect(queue.size()).toEqual({ requests: 0, events: 0, bytes: 0 });
   });
 
-  test("one request's bad value fails it alone", async () => {
-    const bad = Object.assign(new Error("bad"), { code: "22P05" });
+  test.each([
+    { name: "a bad value", code: "22P05" },
+    { name: "a Citus worker that is away", code: "08006" },
+  ])("$name fails its request alone", async ({ code }) => {
+    const bad = Object.assign(new Error("bad"), { code });
     const { commit, release } = aCommit((ids) => (ids.includes("bad") ? bad : undefined));
     const queue = createCommitQueue({ commit, turns: turnsAt(1) });
 
