@@ -219,7 +219,9 @@ describe("createIdempotency", () => {
       where route = 'test/Route'`;
 
     // One that has just swept would wait a second.
-    const got = await createIdempotency(service.database).run(claimOf("old"), answer("second"));
+    const sweeping = createIdempotency(service.database);
+    const got = await sweeping.run(claimOf("old"), answer("second"));
+    await sweeping.drain();
 
     expect(Buffer.from(got).toString()).toBe("second");
     const rows = await service.database.sql()`

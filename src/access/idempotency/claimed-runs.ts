@@ -35,11 +35,8 @@ export type ClaimedRuns = {
   drain(): Promise<void>;
 };
 
-/** Creates the runs. Calls `sweep` with the transaction in which a run ends. */
-export function createClaimedRuns(
-  database: Database,
-  sweep: (sql: Sql) => Promise<void>,
-): ClaimedRuns {
+/** Creates the runs. Calls `sweep` after the transaction in which a run ends. */
+export function createClaimedRuns(database: Database, sweep: () => void): ClaimedRuns {
   const running = createRunning();
 
   /** Returns the claim, or the answer of the call that used the key before. */
@@ -70,10 +67,10 @@ export function createClaimedRuns(
       const commit = async (sql: Sql): Promise<boolean> => {
         const isKept = await keep(sql);
         for (const effect of effects) await effect();
-        await sweep(sql);
         return isKept;
       };
       const isOurs = await database.transaction(commit, { owner: claim.scopeId });
+      sweep();
       if (!isOurs) throw inFlight();
     } catch (error) {
       await release(claim, token);

@@ -2,6 +2,7 @@
 // retries. Source: docs/decisions.md, 8.1.
 
 import type { ServiceError } from "../../base/errors.ts";
+import { createRunning } from "../../base/running.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { type ClaimedRuns, createClaimedRuns } from "./claimed-runs.ts";
 import { assertSameBody, inFlight, isRefusalToKeep, readKept } from "./kept-answer.ts";
@@ -26,7 +27,7 @@ export type Idempotency = {
    * stored.
    */
   runLong: ClaimedRuns["run"];
-  /** Resolves when no long work runs. */
+  /** Resolves when no long work and no deletion of expired answers runs. */
   drain(): Promise<void>;
 };
 
@@ -35,6 +36,7 @@ const sweepRowsMax = 1_000;
 const sweepMs = 1_000;
 
 export function createIdempotency(database: Database): Idempotency {
+  const sweeping = createRunning();
   let sweptAtMs = -Infinity;
 
   async function claimed(sql: Sql, claim: Claim): Promise<store.KeptAnswer | undefined> {
@@ -44,10 +46,17 @@ export function createIdempotency(database: Database): Idempotency {
     return kept;
   }
 
-  async function sweep(sql: Sql): Promise<void> {
+  /**
+   * Begins a deletion, which no call waits for: it concerns every scope, so that on Citus it fails
+   * or hangs while any worker is away.
+   */
+  function sweep(): void {
     if (Date.now() - sweptAtMs < sweepMs) return;
-    sweptAtMs = Date.now();
-    await store.deleteExpired(sql, sweepRowsMax);
+    sweptAtMs = Infinity;
+    const work = (sql: Sql): Promise<void> => store.deleteExpired(sql, sweepRowsMax);
+    const end = (): void => void (sweptAtMs = Date.now());
+    // After a failure a later call deletes them.
+    sweeping.run(() => database.transaction(work)).then(end, end);
   }
 
   async function runClaimed(sql: Sql, claim: Claim, work: () => Promise<Uint8Array>) {
@@ -55,7 +64,6 @@ export function createIdempotency(database: Database): Idempotency {
     if (kept) return readKept(kept);
     const answer = await work();
     await store.insertAnswer(sql, claim, answer);
-    await sweep(sql);
     return answer;
   }
 
@@ -71,15 +79,20 @@ export function createIdempotency(database: Database): Idempotency {
   return {
     async run(claim, work) {
       try {
-        return await database.transaction((sql) => runClaimed(sql, claim, work), {
+        const answer = await database.transaction((sql) => runClaimed(sql, claim, work), {
           owner: claim.scopeId,
         });
+        sweep();
+        return answer;
       } catch (error) {
         if (isRefusalToKeep(error)) await keepRefusal(claim, error);
         throw error;
       }
     },
     runLong: (claim, claimMs, work) => long.run(claim, claimMs, work),
-    drain: () => long.drain(),
+    async drain() {
+      await long.drain();
+      await sweeping.drain();
+    },
   };
 }
