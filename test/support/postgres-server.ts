@@ -31,10 +31,18 @@ export type PostgresServer = {
   readonly child: ChildProcess;
 };
 
-/** Starts a server, waits until it answers, and stops it at the end of the test. */
-export async function launchPostgres(cluster: Cluster, program: string): Promise<PostgresServer> {
+/**
+ * Starts a server, waits until it answers, and stops it at the end of the test. `others` are
+ * settings in place of the usual ones.
+ */
+export async function launchPostgres(
+  cluster: Cluster,
+  program: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const socketFolder = await createSocketFolder(cluster);
-  const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder });
+  const own = { unix_socket_directories: socketFolder };
+  const flags = Object.entries({ ...settings, ...others, ...own });
   const words = [
     "-D",
     cluster.folder,
@@ -52,7 +60,8 @@ export async function launchPostgres(cluster: Cluster, program: string): Promise
     await exitOf(child);
     await removeSocketFolder(socketFolder);
   });
-  const url = `postgres://${databaseUser}@localhost/postgres?host=${socketFolder}`;
+  const { port = "5432" } = others;
+  const url = `postgres://${databaseUser}@localhost:${port}/postgres?host=${socketFolder}`;
   const database = openDatabase({ url, connectionsMax: 1 });
   const isAnswering = () =>
     database.sql()`select 1`.then(
