@@ -100,13 +100,17 @@ const lostWorkerMessages = new RegExp(
 );
 
 /**
- * Tells whether Postgres reports the end of a connection of its own: class 08, connection
- * exceptions. A Citus coordinator has connections to its workers; for the connection to Postgres
- * itself the driver has codes of its own.
+ * Tells whether Postgres reports the end of a connection of its own, as a Citus coordinator does of
+ * those to its workers: class 08 (connection exceptions), or admin_shutdown and crash_shutdown as
+ * the error of a statement. The end of its own client's session is FATAL, and for that of the
+ * connection the driver has codes of its own.
  */
 export function isWorkerLost(error: unknown): boolean {
   const code = codeOf(error) ?? "";
   if (/^08[0-9A-Z]{3}$/.test(code)) return true;
+  if (code === "57P01" || code === "57P02") {
+    return (error as { severity?: string }).severity === "ERROR";
+  }
   return code === internalCode && lostWorkerMessages.test((error as Error).message);
 }
 

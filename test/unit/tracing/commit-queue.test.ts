@@ -57,8 +57,9 @@ describe("the commit queue", () => {
   test.each([
     { name: "a bad value", code: "22P05" },
     { name: "a Citus worker that is away", code: "08006" },
-  ])("$name fails its request alone", async ({ code }) => {
-    const bad = Object.assign(new Error("bad"), { code });
+    { name: "a Citus worker that shuts down", code: "57P01", severity: "ERROR" },
+  ])("$name fails its request alone", async ({ name, ...fields }) => {
+    const bad = Object.assign(new Error(name), fields);
     const { commit, release } = aCommit((ids) => (ids.includes("bad") ? bad : undefined));
     const queue = createCommitQueue({ commit, turns: turnsAt(1) });
 
