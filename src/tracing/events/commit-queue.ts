@@ -211,28 +211,31 @@ function assertRoom({ own, all, bytes }: Room, options: CommitQueueOptions): voi
   throw new ServiceError("OVERLOADED", message);
 }
 
-// One request's bad value must not fail its neighbours, nor a Citus worker that is away the
-// requests for other workers, so a group that fails for either is retried request by request. If
-// the database is down, each request alone would only wait for the same failure.
 async function commitGroup(group: readonly Waiting[], commit: Commit): Promise<void> {
   if (group.length === 0) return;
   try {
     const outcomes = await commit(group.map(({ set }) => set));
     group.forEach(({ resolve }, index) => resolve(outcomes[index] ?? []));
   } catch (error) {
-    if (group.length > 1 && isAboutSome(error)) {
-      for (const one of group) await commitGroup([one], commit);
-    } else {
-      for (const { reject } of group) reject(error);
-    }
+    const parts = partsAfter(error, group);
+    if (parts.length === 1) for (const { reject } of group) reject(error);
+    else for (const part of parts) await commitGroup(part, commit);
   }
 }
 
+// One request's bad value must not fail its neighbours, nor a Citus worker that is away the
+// projects of other workers. If the database is down, each part alone would only wait for the same
+// failure.
+function partsAfter(error: unknown, group: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  if (isWorkerLost(error)) return [...Map.groupBy(group, ({ set }) => set.projectId).values()];
+  return isAboutValues(error) ? group.map((one) => [one]) : [group];
+}
+
 /**
- * Returns true for SQLSTATE classes of bad data, broken constraints and exceeded limits, for errors
- * that do not come from the database, and for a Citus worker that is away.
+ * Returns true for SQLSTATE classes of bad data, broken constraints and exceeded limits, and for
+ * errors that do not come from the database.
  */
-function isAboutSome(error: unknown): boolean {
+function isAboutValues(error: unknown): boolean {
   const code = codeOf(error);
-  return code === undefined || /^(2[123]|54)[0-9A-Z]{3}$/.test(code) || isWorkerLost(error);
+  return code === undefined || /^(2[123]|54)[0-9A-Z]{3}$/.test(code);
 }

@@ -54,12 +54,8 @@ describe("the commit queue", () => {
     expect(queue.size()).toEqual({ requests: 0, events: 0, bytes: 0 });
   });
 
-  test.each([
-    { name: "a bad value", code: "22P05" },
-    { name: "a Citus worker that is away", code: "08006" },
-    { name: "a Citus worker that shuts down", code: "57P01", severity: "ERROR" },
-  ])("$name fails its request alone", async ({ name, ...fields }) => {
-    const bad = Object.assign(new Error(name), fields);
+  test("one request's bad value fails it alone", async () => {
+    const bad = Object.assign(new Error("bad"), { code: "22P05" });
     const { commit, release } = aCommit((ids) => (ids.includes("bad") ? bad : undefined));
     const queue = createCommitQueue({ commit, turns: turnsAt(1) });
 
@@ -68,6 +64,28 @@ describe("the commit queue", () => {
 
     const states = (await all).map(({ status }) => status);
     expect(states).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  });
+
+  test.each([
+    { name: "is away", code: "08006" },
+    { name: "shuts down", code: "57P01", severity: "ERROR" },
+  ])("a Citus worker that $name fails its own projects, each once", async ({ name, ...fields }) => {
+    const lost = Object.assign(new Error(name), fields);
+    const isLost = (id: string) => id.startsWith("lost");
+    const { commits, commit, release } = aCommit((ids) => (ids.some(isLost) ? lost : undefined));
+    const queue = createCommitQueue({ commit, turns: turnsAt(1) });
+
+    const sets = [aSet("first"), setOf("a", ["a1"]), setOf("l", ["lost1"]), setOf("b", ["b1"])];
+    const more = [setOf("l", ["lost2"]), setOf("a", ["a2"])];
+    const all = Promise.allSettled([...sets, ...more].map((set) => queue.submit(set)));
+    release();
+
+    const states = (await all).map(({ status }) => status);
+    const [good, bad] = ["fulfilled", "rejected"];
+    expect(states).toEqual([good, good, bad, good, bad, good]);
+    expect(commits.slice(2).map((ids) => ids.toSorted())).toEqual(
+      expect.arrayContaining([["a1", "a2"], ["lost1", "lost2"], ["b1"]]),
+    );
   });
 
   test("a request waits for its commit only so long", async () => {
