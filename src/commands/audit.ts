@@ -10,7 +10,7 @@ import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
 
-const usage = "usage:\n  waggle audit verify [--org ID-OR-NAME, or system]";
+export const usage = "usage:\n  waggle audit verify [--org ID-OR-NAME, or system]";
 
 /** Returns 1 if a chain is broken. */
 export async function runAudit({ config, flags, operands }: CommandContext): Promise<number> {

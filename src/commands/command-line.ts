@@ -4,19 +4,22 @@
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
-import { runAudit } from "./audit.ts";
+import { runAudit, usage as auditUsage } from "./audit.ts";
 import { print } from "./command.ts";
 import type { Command } from "./command.ts";
-import { columnFlags, runDatasets } from "./datasets.ts";
+import { columnFlags, runDatasets, usage as datasetsUsage } from "./datasets.ts";
 import { runDoctor } from "./doctor.ts";
-import { runEvents } from "./events.ts";
-import { runImport } from "./import.ts";
-import { runKeys } from "./keys.ts";
-import { runMembers } from "./members.ts";
+import { runEvents, usage as eventsUsage } from "./events.ts";
+import { runImport, usage as importUsage } from "./import.ts";
+import { runKeys, usage as keysUsage } from "./keys.ts";
+import { runMembers, usage as membersUsage } from "./members.ts";
 import { runMigrate } from "./migrate.ts";
-import { runPrices } from "./prices.ts";
-import { runProviderCredentials } from "./provider-credentials.ts";
-import { runRuns } from "./runs.ts";
+import { runPrices, usage as pricesUsage } from "./prices.ts";
+import {
+  runProviderCredentials,
+  usage as providerCredentialsUsage,
+} from "./provider-credentials.ts";
+import { runRuns, usage as runsUsage } from "./runs.ts";
 import { runServe } from "./serve.ts";
 import { runSignInLink } from "./sign-in-link.ts";
 import { runStart } from "./start.ts";
@@ -25,11 +28,17 @@ import { runWorker } from "./worker.ts";
 import { ConfigError, readConfig, settings, variableOf } from "../config.ts";
 import { providerVariables } from "../provider-settings.ts";
 
-/** Flags of each command that calls a running service. */
-const callFlags = ["key-file", "url"];
+/** Flags of each command that calls a running service. Without --url two settings say where. */
+const callFlags = ["host", "key-file", "port", "url"];
 /** Flags that name a scope: of keys, and of members. */
 const keyScopeFlags = ["org", "project", "workspace"];
 const scopeFlags = [...keyScopeFlags, "dataplane"];
+
+/** Not in mcp.ts, whose library is of no use to other commands. */
+const mcpUsage = `usage:
+  waggle mcp
+      serves the Model Context Protocol on standard input and output, until standard input ends.
+      --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 const commands: Readonly<Record<string, Command>> = {
   start: {
@@ -43,6 +52,7 @@ const commands: Readonly<Record<string, Command>> = {
   doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
   keys: {
     summary: "create, list or revoke API keys",
+    usage: keysUsage,
     acts: {
       create: [...keyScopeFlags, "expires-in-days", "kind", "name", "permissions"],
       list: keyScopeFlags,
@@ -52,6 +62,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   members: {
     summary: "give and take roles of people",
+    usage: membersUsage,
     acts: {
       add: [...scopeFlags, "email", "role"],
       list: scopeFlags,
@@ -61,43 +72,56 @@ const commands: Readonly<Record<string, Command>> = {
     run: runMembers,
   },
   "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
-  audit: { summary: "verify the audit log's chains", flags: ["org"], run: runAudit },
+  audit: {
+    summary: "verify the audit log's chains",
+    usage: auditUsage,
+    flags: ["org"],
+    run: runAudit,
+  },
   prices: {
     summary: "estimate the costs of stored events anew: recost",
+    usage: pricesUsage,
     flags: ["apply", "from", "project", "to"],
     run: runPrices,
   },
   import: {
     summary: "move exports of langfuse, phoenix, langsmith, otlp or waggle into a project",
-    flags: [...callFlags, "dry-run", "format", "report"],
+    usage: importUsage,
+    isCall: true,
+    flags: ["dry-run", "format", "report"],
     run: runImport,
   },
   events: {
     summary: "search, export or follow events of a running service",
-    flags: [...callFlags, "fields"],
+    usage: eventsUsage,
+    isCall: true,
+    flags: ["fields"],
     acts: { export: ["from", "to"], search: ["from", "limit", "to"], tail: [] },
     run: runEvents,
   },
   datasets: {
     summary: "list, export or import datasets of a running service",
-    flags: callFlags,
+    usage: datasetsUsage,
+    isCall: true,
     acts: { export: ["format"], import: ["format", ...columnFlags], list: ["limit"] },
     run: runDatasets,
   },
   runs: {
     summary: "list, read or compare experiment runs of a running service",
-    flags: callFlags,
+    usage: runsUsage,
+    isCall: true,
     acts: { compare: [], list: ["limit"], result: [] },
     run: runRuns,
   },
   mcp: {
-    flags: callFlags,
     summary: "tools for an agent that reads traces (MCP on standard input)",
-    // Its library is of no use to the others.
+    usage: mcpUsage,
+    isCall: true,
     run: async (context) => (await import("./mcp.ts")).runMcp(context),
   },
   "provider-credentials": {
     summary: "put stored secrets under the first encryption key: rotate",
+    usage: providerCredentialsUsage,
     run: runProviderCredentials,
   },
 };
@@ -134,11 +158,12 @@ const flagOptions = {
 const usageExitCode = 2;
 
 /** Throws for a flag that the command would not heed, such as --dry-run on one that writes. */
-function refuseOthers(name: string, act: string, given: readonly string[]): void {
-  const { flags = [], acts } = commands[name] ?? {};
+function refuseOthers(name: string, command: Command, act: string, given: readonly string[]) {
+  const { flags = [], acts, isCall } = command;
   // An act that does not exist is for the command to refuse.
   if (acts !== undefined && !Object.hasOwn(acts, act)) return;
-  const own = [...flags, ...(acts?.[act] ?? []), ...settings.map(({ flag }) => flag)];
+  const general = isCall ? callFlags : settings.map(({ flag }) => flag);
+  const own = [...flags, ...(acts?.[act] ?? []), ...general];
   const idle = given.find((flag) => !own.includes(flag));
   if (idle === undefined) return;
   const words = acts === undefined ? name : `${name} ${act}`;
@@ -157,10 +182,13 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     const [name = "", ...operands] = positionals;
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (values.help === true || !command) {
-      print(helpText());
+      print(helpOf(command));
       return values.help === true ? 0 : usageExitCode;
     }
-    refuseOthers(name, operands[0] ?? "", Object.keys(values));
+    refuseOthers(name, command, operands[0] ?? "", Object.keys(values));
+    if (command.usage === undefined && operands.length > 0) {
+      throw new OperatorError(`waggle ${name} takes no ${operands[0]}`);
+    }
     const nameIndex = tokens.find(({ kind }) => kind === "positional")?.index;
     const words = args.filter((_, index) => index !== nameIndex);
     return await command.run({ config: readConfig(values), flags: values, operands, words });
@@ -179,6 +207,12 @@ function report(error: unknown): number {
   return isUsage ? usageExitCode : 1;
 }
 
+function helpOf(command: Command | undefined): string {
+  const { usage, isCall } = command ?? {};
+  if (usage === undefined) return helpText();
+  return isCall ? usage : `${usage}\nwaggle --help lists the settings, such as --database-url.`;
+}
+
 function helpText(): string {
   const commandLines = Object.entries(commands).map(
     ([name, { summary }]) => `  ${name.padEnd(22)}${summary}`,
@@ -191,6 +225,8 @@ function helpText(): string {
     "usage: waggle COMMAND [FLAGS]",
     "",
     ...commandLines,
+    "",
+    "waggle COMMAND --help shows the words and flags of a command.",
     "",
     "Flags, each also an environment variable:",
     ...settingLines,

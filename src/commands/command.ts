@@ -15,6 +15,10 @@ export type CommandContext = {
 
 export type Command = {
   readonly summary: string;
+  /** Its words and flags. Without it the command has none of its own. */
+  readonly usage?: string;
+  /** Calls a running service: takes the flags of a call, and of the settings --host and --port. */
+  readonly isCall?: true;
   /** Flags of its own. Others that are no settings are refused. */
   readonly flags?: readonly string[];
   /** Acts, such as the `list` of `waggle keys list`, with the flags that only they have. */

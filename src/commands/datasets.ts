@@ -10,7 +10,7 @@ import { listPages } from "./list-pages.ts";
 import { countFlag, listFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle datasets list [--limit N]
   waggle datasets export DATASET_ID [--format jsonl|csv|parquet] > FILE
   waggle datasets import DATASET_ID FILE [--format jsonl|csv|parquet]

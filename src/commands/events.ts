@@ -13,15 +13,15 @@ import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 import { filterOperators } from "../tracing/export/filter.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle events search [--from TIME] [--to TIME] [--fields A,B] [--limit N] [FILTER…]
   waggle events export [--from TIME] [--to TIME] [--fields A,B] [FILTER…]
   waggle events tail [--fields A,B] [FILTER…]
       FILTER is "FIELD OPERATOR VALUE" with is, is not, contains, not contains, exists, not exists,
       greater than, less than, after or before. VALUE is JSON where it can be: 12 is a number, "12"
-      a text. TIME is RFC 3339, such as 2026-11-01T00:00:00Z, or a day in UTC. tail sees an event
-      when it is among the 200 that start last: one that comes late with an older start is not
-      printed.
+      a text. TIME is RFC 3339, such as 2026-11-01T00:00:00Z, or a day in UTC, all of which counts:
+      --from 2026-11-01 --to 2026-11-01 is one day. tail sees an event when it is among the 200
+      that start last: one that comes late with an older start is not printed.
       --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 /** Longest first, since one may begin another. */
@@ -123,17 +123,20 @@ async function readPage(client: ServiceClient, body: PageRequest): Promise<Page>
 function toQuestion(filters: readonly string[], flags: Flags): Question {
   return {
     filters: filters.map(parseFilter),
-    dateRange: { $gte: readTime(flags, "from"), $lte: readTime(flags, "to") },
+    dateRange: { $gte: readTime(flags, "from", 0), $lte: readTime(flags, "to", lastOfDayMs) },
     projections: textFlag(flags, "fields")?.split(","),
   };
 }
 
-/** Returns the Unix milliseconds of a flag; undefined without it. */
-function readTime(flags: Flags, name: string): number | undefined {
+/** Milliseconds from a day's beginning to its last microsecond. */
+const lastOfDayMs = 86_400_000 - 0.001;
+
+/** Returns the Unix milliseconds of a flag, later by `ofDayMs` for a day; undefined without it. */
+function readTime(flags: Flags, name: string, ofDayMs: number): number | undefined {
   const text = textFlag(flags, name);
   if (text === undefined) return undefined;
-  const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).safeParse(text);
-  if (time.success) return Date.parse(time.data);
+  if (z.iso.date().safeParse(text).success) return Date.parse(text) + ofDayMs;
+  if (z.iso.datetime({ offset: true }).safeParse(text).success) return Date.parse(text);
   throw new OperatorError(`--${name} must be a time such as 2026-11-01T00:00:00Z or 2026-11-01`);
 }
 
@@ -144,6 +147,7 @@ function parseFilter(text: string): Filter {
   if (operator === undefined) throw new OperatorError(`no filter: ${text}\n${usage}`);
   const value = rest.slice(operator.length).trim();
   if (value === "") return { field, operator };
+  if (operator.endsWith("exists")) throw new OperatorError(`${operator} takes no value: ${text}`);
   const json = tryParseJson(value);
   return { field, operator, value: json === undefined ? value : json };
 }

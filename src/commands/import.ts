@@ -1,7 +1,7 @@
 // `waggle import`: moves exports of other services, or of another Waggle, into a project of a
 // running service. Source: docs/moving-in.md.
 
-import { appendFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
@@ -18,7 +18,7 @@ import { standardInput } from "./input.ts";
 import { interruptibly, orAborted } from "./interruption.ts";
 import { readCallOptions, textFlag } from "./service-call.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle import --format langfuse|phoenix|langsmith|otlp|waggle [--url URL] [--key-file FILE]
       [--report FILE] [--dry-run] FILE...
       FILE is JSON Lines, or a JSON list, and may be gzipped; - is standard input. The key is a
@@ -51,35 +51,48 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   }
   const isDryRun = flags["dry-run"] === true;
   const service = isDryRun ? undefined : await readCallOptions(config, flags);
-  const path = textFlag(flags, "report");
-  // Before anything is stored; what the file has stays until there is a new report.
-  if (path !== undefined) await appendFile(path, "").catch(failReport);
   const report = createReport(name, operands, isDryRun);
+  const reportPath = textFlag(flags, "report");
+  // Before anything is stored, so that a path that cannot be written is no surprise at the end.
+  await writeReport(reportPath, report);
   const timer = setInterval(() => printProgress(report), progressMs);
-  try {
-    await interruptibly(async (signal) => {
-      const client = service && createClient({ ...service, signal });
-      // Standard input may wait for as long as its writer does.
-      await orAborted(importFiles(operands, { ...format, report, client }), signal);
-    });
-  } catch (cause) {
-    if (isDryRun || report.records.read === 0 || !(cause instanceof OperatorError)) throw cause;
-    throw new OperatorError(
-      `${cause.message}; what was stored before stays, and running it again stores nothing twice`,
-      { cause },
-    );
-  } finally {
-    clearInterval(timer);
-    for (const line of formatReport(report)) print(line);
-    if (path !== undefined) {
-      await writeFile(path, `${JSON.stringify(report, null, 2)}\n`).catch(failReport);
-    }
+  const work = interruptibly(async (signal) => {
+    const client = service && createClient({ ...service, signal, onWait: printWait });
+    // Standard input may wait for as long as its writer does.
+    await orAborted(importFiles(operands, { ...format, report, client }), signal);
+  });
+  const failure = await work.then(
+    () => undefined,
+    (cause: unknown) => ({ cause }),
+  );
+  clearInterval(timer);
+  for (const line of formatReport(report)) print(line);
+  const written = writeReport(reportPath, report);
+  if (failure === undefined) {
+    await written;
+    return report.records.rejected > 0 ? 1 : 0;
   }
-  return report.records.rejected > 0 ? 1 : 0;
+  await written.catch((cause: unknown) => {
+    process.stderr.write(`waggle: ${(cause as Error).message}\n`);
+  });
+  throw isDryRun || report.records.read === 0 ? failure.cause : withWhatStays(failure.cause);
 }
 
-function failReport(cause: Error): never {
-  throw new OperatorError(`cannot write --report: ${cause.message}`, { cause });
+function withWhatStays(cause: unknown): unknown {
+  if (!(cause instanceof OperatorError)) return cause;
+  const stays = "what was stored before stays, and running it again stores nothing twice";
+  return new OperatorError(`${cause.message}; ${stays}`, { cause });
+}
+
+async function writeReport(path: string | undefined, report: Report): Promise<void> {
+  if (path === undefined) return;
+  await writeFile(path, `${JSON.stringify(report, null, 2)}\n`).catch((cause: unknown) => {
+    throw new OperatorError(`cannot write --report: ${(cause as Error).message}`, { cause });
+  });
+}
+
+function printWait(why: string, waitMs: number): void {
+  print(`${why}; the next try is in ${(waitMs / 1_000).toFixed(1)} s…`);
 }
 
 function printProgress({ records }: Report): void {

@@ -22,7 +22,7 @@ import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalKeys, findOperator } from "./local-access.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle keys create --kind ${keyKinds.join("|")} --name NAME
       [--project NAME-OR-ID | --workspace ID | --org ID]
       [--permissions NAME,NAME,… --expires-in-days N]   for data_plane and control_plane
@@ -89,7 +89,8 @@ function explainUnknown(keyId: string): (error: unknown) => never {
 export async function runKeys({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", operand] = operands;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-  if (!action) throw new OperatorError(usage);
+  const wordsMax = name === "revoke" ? 2 : 1;
+  if (!action || operands.length > wordsMax) throw new OperatorError(usage);
   if (name === "create") parseCreateFlags(flags);
   await withDatabase(config, async (database) => {
     await assertMigrated(database);

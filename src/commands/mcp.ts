@@ -5,6 +5,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { JsonObject } from "../base/json.ts";
 import { packageVersion } from "../base/package-version.ts";
+import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
 import { type Reading, readingInput } from "./mcp/reading.ts";
 import { shortenAnswer } from "./mcp/shorten.ts";
@@ -13,7 +14,8 @@ import { readCallOptions } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
 /** Runs until the agent closes standard input. */
-export async function runMcp({ config, flags }: CommandContext): Promise<number> {
+export async function runMcp({ config, flags, operands }: CommandContext): Promise<number> {
+  if (operands.length > 0) throw new OperatorError(`waggle mcp takes no ${operands[0]}`);
   const service = createServiceClient(await readCallOptions(config, flags));
   serveStdio(() => createServer(service));
   await new Promise<void>((resolve) => process.stdin.once("close", resolve).once("end", resolve));
@@ -35,10 +37,16 @@ function createServer(service: ServiceClient): McpServer {
         const text = shortenAnswer(answer, { path, text_from, items_from });
         return { content: [{ type: "text", text }] };
       } catch (error) {
-        const { message } = error as Error;
-        return { content: [{ type: "text", text: message }], isError: true };
+        const text = toAdvice((error as Error).message);
+        return { content: [{ type: "text", text }], isError: true };
       }
     });
   }
   return server;
+}
+
+/** Says what an agent can do where the service's own words name calls that are no tools. */
+function toAdvice(message: string): string {
+  if (!message.includes("POST /v1/events/stream")) return message;
+  return `${message}. With these tools: ask for fewer events at once, or name fewer fields`;
 }

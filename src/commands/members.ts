@@ -19,7 +19,7 @@ import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalPeople, findOperator } from "./local-access.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle members add --email E-MAIL --role ROLE [SCOPE]
   waggle members list [SCOPE]
   waggle members remove --email E-MAIL [SCOPE]

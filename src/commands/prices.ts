@@ -20,7 +20,7 @@ import type { CommandContext } from "./command.ts";
 import { withDatabase, withUrl } from "./database.ts";
 import { interruptibly } from "./interruption.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle prices recost --project NAME-OR-ID --from TIME --to TIME [--apply]
       TIME is ISO 8601 (2026-01-31, 2026-01-31T12:00Z) or Unix milliseconds, of the events' start;
       --from is included, --to is not. Without --apply nothing is changed.`;

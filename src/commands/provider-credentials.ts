@@ -17,7 +17,7 @@ import { findEncryptionKeys } from "./encryption-keys.ts";
 import { findOperator } from "./local-access.ts";
 import { sealedTables } from "./stored-secrets.ts";
 
-const usage = "usage:\n  waggle provider-credentials rotate";
+export const usage = "usage:\n  waggle provider-credentials rotate";
 
 /** Returns 1 if some secrets could not be decrypted. */
 export async function runProviderCredentials(context: CommandContext): Promise<number> {

@@ -7,7 +7,7 @@ import { listPages } from "./list-pages.ts";
 import { countFlag, readCallOptions } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
-const usage = `usage:
+export const usage = `usage:
   waggle runs list [--limit N]
   waggle runs result RUN_ID
   waggle runs compare NEW_RUN_ID OLD_RUN_ID

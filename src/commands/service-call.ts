@@ -52,7 +52,10 @@ async function readKey(path: string | undefined): Promise<string> {
   const text = path === undefined ? readApiKey() : await readFile(path, "utf8").catch(explain);
   const key = text?.trim() ?? "";
   if (key === "") throw new OperatorError("give a key by --key-file or WAGGLE_API_KEY");
-  return key;
+  if (/^[!-~]+$/.test(key)) return key;
+  // The text is not repeated, here or in what fetch says of a header: it may hold keys.
+  const source = path === undefined ? "WAGGLE_API_KEY" : `the file of --key-file, ${path},`;
+  throw new OperatorError(`${source} must hold one key alone, visible ASCII without spaces`);
 }
 
 function explain(cause: Error): never {

@@ -43,6 +43,7 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
         ...headers,
       },
       ...toBody(body),
+      redirect: "manual",
       ...(timeoutMs > 0 && { signal: AbortSignal.timeout(timeoutMs) }),
     }).catch((cause: unknown) => {
       const { cause: fault } = cause as Error;
@@ -50,6 +51,7 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
       if (fault instanceof OperatorError) throw fault;
       throw new OperatorError(`${url} cannot be reached: ${reasonOf(cause)}`, { cause });
     });
+    assertWaggle(url, response);
     if (response.ok) return response;
     const value = tryParseJson(await response.text());
     const answer: JsonObject = isJsonObject(value) ? value : {};
@@ -61,13 +63,29 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
   };
 }
 
+/**
+ * Throws OperatorError for an answer that Waggle does not give: a redirection, which would lose the
+ * body of a call, or a page.
+ */
+export function assertWaggle(url: string, { status, headers }: Response): void {
+  const type = headers.get("content-type") ?? "application/json";
+  const target = status >= 300 && status < 400 ? (headers.get("location") ?? "") : undefined;
+  if (target !== undefined) {
+    const { origin } = new URL(target, url);
+    throw new OperatorError(`${url} sends calls on to ${origin}: give the service's own --url`);
+  }
+  if (/^(application\/|text\/csv)/i.test(type)) return;
+  throw new OperatorError(`${url} answers with ${type}, as no Waggle does: is --url right?`);
+}
+
 function toBody(body: ServiceCall["body"]): RequestInit {
   if (body === undefined) return {};
   if (body instanceof ReadableStream) return { body, duplex: "half" };
   return { body: JSON.stringify(body) };
 }
 
-function reasonOf(error: unknown): string {
+/** Returns why a call got no answer, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
+export function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? cause.message : message;
 }

@@ -14,8 +14,7 @@ import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalPeople, findOperator } from "./local-access.ts";
 
-export async function runSignInLink({ config, operands }: CommandContext): Promise<number> {
-  if (operands.length > 0) throw new OperatorError("usage:\n  waggle sign-in-link");
+export async function runSignInLink({ config }: CommandContext): Promise<number> {
   if (config.oidc !== undefined) {
     throw new OperatorError(
       "people sign in through the identity provider that WAGGLE_OIDC_ISSUER names; to give " +

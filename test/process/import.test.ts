@@ -18,10 +18,12 @@ import {
 } from "vitest";
 import type { Report } from "../../src/commands/import/report.ts";
 import { givenAKey } from "../support/keys.ts";
+import { givenNoWaggle } from "../support/no-waggle.ts";
 import { patience } from "../support/patience.ts";
 import { run, runWithInput } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 import { callRest, type ReadAccess, type ReadEvent, readEvents } from "../support/read-back.ts";
+import { aFreePort } from "../support/socket.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 const timeoutMs = 300_000;
@@ -269,11 +271,41 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     expect(output).toContain(`cannot read ${path}: unexpected end of file; what was stored before`);
   });
 
-  test("refuses an empty file, which an export that failed leaves", async () => {
-    const { code, report } = await importFile("langsmith", "-");
+  test("ends at an empty file, which an export that failed leaves", async () => {
+    const { code, output, report } = await importFile("langsmith", "-");
 
     expect(code).toBe(1);
-    expect(report.rejections).toEqual([{ file: "-", line: 1, reason: "the file is empty" }]);
+    expect(output).toContain("cannot read -: it is empty\n");
+    expect(report.records.read).toBe(0);
+  });
+
+  test("says why it waits where the service is away", async () => {
+    const url = `http://127.0.0.1:${await aFreePort()}`;
+    const file = join(fixtures, "langsmith.jsonl");
+
+    const flags = ["--format", "langsmith", "--url", url, "--key-file", keyFile];
+    const importing = run("import", ...flags, file);
+    await vi.waitFor(() => {
+      expect(importing.output()).toMatch(/^connect ECONNREFUSED .*; the next try is in 0\.5 s…/m);
+    }, patience);
+    importing.kill("SIGINT");
+    await importing.ended();
+  });
+
+  test.each([
+    { name: "a page", answer: { status: 200, headers: { "content-type": "text/html" } } },
+    { name: "another address", answer: { status: 302, headers: { location: "https://a.b/c?d" } } },
+  ])("counts nothing as stored where the address answers with $name", async ({ answer }) => {
+    const url = await givenNoWaggle(answer);
+
+    const flags = ["--format", "langsmith", "--url", url, "--key-file", keyFile];
+    const ended = await run("import", ...flags, join(fixtures, "langsmith.jsonl")).ended();
+
+    expect(ended.code).toBe(1);
+    expect(ended.output).toMatch(/stored +0\n/);
+    expect(ended.output).toMatch(
+      /answers with text\/html, as no Waggle does|sends calls on to https:\/\/a\.b: give/,
+    );
   });
 
   test("refuses a report that cannot be written before it stores anything", async () => {
@@ -283,8 +315,11 @@ describe("waggle import", { timeout: timeoutMs }, () => {
 
     const { code, output } = await run("import", ...flags, "--report", path, file).ended();
 
-    expect(code).toBe(1);
+    const full = await run("import", ...flags, "--report", "/dev/full", file).ended();
+
+    expect([code, full.code]).toEqual([1, 1]);
     expect(output).toMatch(/^waggle: cannot write --report: ENOENT: .*\n$/);
+    expect(full.output).toMatch(/^waggle: cannot write --report: ENOSPC: .*\n$/);
     expect(await readEvents(access, [])).toEqual([]);
   });
 

@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { givenNoWaggle } from "../support/no-waggle.ts";
 import { patience } from "../support/patience.ts";
 import { run, runProgram, runWithInput } from "../support/process.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
@@ -146,6 +147,25 @@ describe("waggle events", () => {
     expect(got.output).toContain(said);
   });
 
+  test("--from and --to of a day take all of it", async () => {
+    const times = ["2024-02-28T23:59:59.999Z", "2024-02-29T00:00:00Z", "2024-02-29T23:59:59.999Z"];
+    const starts = [...times, "2024-03-01T00:00:00Z"].map((text) => Date.parse(text));
+    const events = starts.map((start_time, at) => ({ ...event(`day${at}`, 11), start_time }));
+    await project.ok("POST /events/batch", { events });
+
+    const days = ["--from", "2024-02-29", "--to", "2024-02-29"];
+    const got = await runToEnd("events", "search", "metadata.attempt is 11", ...days);
+
+    expect(got.output).toMatch(/"day2"[^]*"day1"[^]*2 of 2 events/);
+  });
+
+  test("refuses a value that an operator does not take", async () => {
+    const got = await runToEnd("events", "search", "error not exists yes");
+
+    expect(got.code).toBe(1);
+    expect(got.output).toContain("not exists takes no value: error not exists yes");
+  });
+
   test("says what is wrong with a filter, an act or an address", async () => {
     const filter = await runToEnd("events", "search", "metadata.attempt near 1");
     const act = await runToEnd("events", "delete");
@@ -171,6 +191,9 @@ test.each([
   { words: ["keys revoke", "k", "--project", "p"], flag: "--project" },
   { words: ["members release", "--email", "a@b.c", "--org", "o"], flag: "--org" },
   { words: ["doctor", "--apply"], flag: "--apply" },
+  { words: ["doctor", "extra"], flag: "extra" },
+  { words: ["mcp", "extra"], flag: "extra" },
+  { words: ["runs list", "--database-url", "postgres://x"], flag: "--database-url" },
 ])("a command refuses a flag that it would not heed: $words", async ({ words, flag }) => {
   const [name = "", ...others] = words;
 
@@ -178,6 +201,59 @@ test.each([
 
   expect(code).toBe(1);
   expect(output).toBe(`waggle: waggle ${name} takes no ${flag}\n`);
+});
+
+test.each(["two\nlines", '{"project_api_key": "hh_secret"}', "hh_s\u00e9cret"])(
+  "a key file with %j is refused, and not repeated",
+  async (text) => {
+    const file = join(folder, "not-a-key");
+    await writeFile(file, text);
+
+    const got = await run("runs", "list", "--url", service.url, "--key-file", file).ended();
+
+    expect(got).toEqual({
+      code: 1,
+      output:
+        `waggle: the file of --key-file, ${file}, must hold one key alone, ` +
+        "visible ASCII without spaces\n",
+    });
+  },
+);
+
+test.each([
+  { command: "events", words: ["--fields", "--key-file", "--to TIME"] },
+  { command: "datasets", words: ["--ground-truth"] },
+  { command: "import", words: ["--report", "--dry-run"] },
+  { command: "runs", words: ["--limit"] },
+  { command: "mcp", words: ["Model Context Protocol", "--key-file"] },
+  { command: "keys", words: ["--expires-in-days", "waggle --help lists the settings"] },
+])("waggle $command --help shows its words and flags", async ({ command, words }) => {
+  const { code, output } = await run(command, "--help").ended();
+
+  expect(code).toBe(0);
+  for (const word of words) expect(output).toContain(word);
+});
+
+test.each([
+  { name: "a page", answer: { status: 200, headers: { "content-type": "text/html" } } },
+  { name: "another address", answer: { status: 301, headers: { location: "https://a.b/c?d" } } },
+])("an address that answers with $name is refused", async ({ answer }) => {
+  const url = await givenNoWaggle(answer);
+
+  const got = await run(
+    "datasets",
+    "list",
+    "--url",
+    url,
+    "--key-file",
+    join(folder, "key"),
+  ).ended();
+
+  const said =
+    answer.status === 200 ? "answers with text/html, as no" : "sends calls on to https://a.b:";
+  expect(got.code).toBe(1);
+  expect(got.output).toMatch(/^waggle: .*\n$/);
+  expect(got.output).toContain(`${url} ${said}`);
 });
 
 test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localhost:8080/sub"])(

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
-import { messageOf } from "../service-client.ts";
+import { assertWaggle, messageOf, reasonOf } from "../service-client.ts";
 
 export type Answer = { readonly status: number; readonly body: JsonObject };
 
@@ -21,6 +21,8 @@ export type ClientOptions = {
   readonly signal: AbortSignal;
   /** Maximum tries of a call. */
   readonly tries?: number;
+  /** Is called with the reason before a wait for a further try, unless another call waits. */
+  readonly onWait?: (why: string, waitMs: number) => void;
 };
 
 const triesDefault = 8;
@@ -32,7 +34,8 @@ const blamesRequest = new Set([400, 413, 422]);
 const isPassing = (status: number) => status === 408 || status === 429 || status >= 500;
 
 export function createClient(options: ClientOptions): Client {
-  const { url, key, signal, tries = triesDefault } = options;
+  const { url, key, signal, tries = triesDefault, onWait = () => undefined } = options;
+  let waiting = 0;
   return {
     async call(method, path, body) {
       const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -45,8 +48,11 @@ export function createClient(options: ClientOptions): Client {
         if ("body" in got && (got.status < 300 || blamesRequest.has(got.status))) return got;
         if ("body" in got && !isPassing(got.status)) throw refused(path, got);
         if (tried >= tries) throw gone(url, got);
-        const waitMs = got.retryAfterMs ?? firstDelayMs * 2 ** (tried - 1);
-        await delay(Math.min(waitMs, delayMsMax), undefined, { signal });
+        const wantedMs = got.retryAfterMs ?? firstDelayMs * 2 ** (tried - 1);
+        const waitMs = Math.min(wantedMs, delayMsMax);
+        if (waiting === 0) onWait(whyOf(got), waitMs);
+        waiting += 1;
+        await delay(waitMs, undefined, { signal }).finally(() => (waiting -= 1));
       }
     },
   };
@@ -56,12 +62,14 @@ type Got = (Answer | { readonly cause: Error }) & { readonly retryAfterMs?: numb
 
 async function attempt(url: URL, request: RequestInit): Promise<Got> {
   try {
-    const response = await fetch(url, request);
+    const response = await fetch(url, { ...request, redirect: "manual" });
+    assertWaggle(url.origin, response);
     const value = tryParseJson(await response.text());
     const seconds = response.headers.get("retry-after");
     const retryAfterMs = seconds === null ? undefined : toDelayMs(seconds);
     return { status: response.status, body: isJsonObject(value) ? value : {}, retryAfterMs };
   } catch (cause) {
+    if (cause instanceof OperatorError) throw cause;
     // The next try may find the service again; the last one reports the cause.
     return { cause: cause as Error };
   }
@@ -80,10 +88,13 @@ function refused(path: string, { status, body }: Answer): OperatorError {
 }
 
 function gone(url: string, got: Got): OperatorError {
-  const why = "cause" in got ? got.cause.message : `${got.status} ${messageOf(got.body)}`;
   const cause = "cause" in got ? { cause: got.cause } : undefined;
   return new OperatorError(
-    `${url} does not take the records: ${why}; run the import again to continue`,
+    `${url} does not take the records: ${whyOf(got)}; run the import again to continue`,
     cause,
   );
+}
+
+function whyOf(got: Got): string {
+  return "cause" in got ? reasonOf(got.cause) : `${got.status} ${messageOf(got.body)}`;
 }

@@ -32,7 +32,7 @@ export async function* readExport(path: string): AsyncGenerator<ReadRecord> {
     else yield* toRecords(line.text, line.line);
   }
   // A list without records is an export; nothing at all is one that failed.
-  if (isFirst) yield { line: 1, text: "", record: undefined, reason: "the file is empty" };
+  if (isFirst) throw new OperatorError(`cannot read ${path}: it is empty`);
 }
 
 /** Returns whether a first line is the beginning of a document of many lines. */
