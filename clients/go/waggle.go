@@ -6,8 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"iter"
+	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -23,6 +26,8 @@ import (
 
 // Config says how calls are made.
 type Config struct {
+	// Key is used without the white space around it. One that is then empty or has anything but
+	// visible ASCII makes every call fail with CodeInvalidArgument, before anything is sent.
 	Key string
 	// Timeout is the longest time of a call with its retries; default one minute. The deadline of a
 	// call's context takes its place. Streams have none by default.
@@ -47,16 +52,46 @@ func Options(config Config) connect.ClientOption {
 	if config.Retries == 0 {
 		config.Retries = retriesUsual
 	}
-	return connect.WithInterceptors(calls{config})
+	key, fault := checkedKey(config.Key)
+	config.Key = key
+	return connect.WithInterceptors(calls{config, fault})
 }
 
-type calls struct{ Config }
+// checkedKey returns the key without the white space around it, or why a header cannot carry it.
+func checkedKey(key string) (string, error) {
+	trimmed := strings.Trim(key, " \t\n\v\f\r")
+	if trimmed == "" {
+		return "", errors.New("key is empty: give an API key of Waggle")
+	}
+	for index := range len(trimmed) {
+		if trimmed[index] < 0x21 || trimmed[index] > 0x7e {
+			// Messages are logged, and the key is secret.
+			return "", fmt.Errorf("key: character %d is not visible ASCII (0x21 to 0x7e): "+
+				"give one key and nothing beside it", index+1)
+		}
+	}
+	return trimmed, nil
+}
+
+// refusalOf returns an error of its own for each call, since a caller may add to its metadata.
+func refusalOf(keyFault error) error {
+	return connect.NewError(connect.CodeInvalidArgument, keyFault)
+}
+
+type calls struct {
+	Config
+	// keyFault says what is wrong with the key; nil where nothing is.
+	keyFault error
+}
 
 // WrapUnary sends a call again after a failure that passes. All tries of a write have one
 // Idempotency-Key, so that it takes effect once; without one (the caller sets an empty key), a
 // write is sent once.
 func (c calls) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if c.keyFault != nil {
+			return nil, refusalOf(c.keyFault)
+		}
 		header := request.Header()
 		header.Set("Authorization", "Bearer "+c.Key)
 		retries := c.Retries
@@ -97,10 +132,27 @@ func (c calls) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 func (c calls) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
+		if c.keyFault != nil {
+			return refusedConn{conn, refusalOf(c.keyFault)}
+		}
 		conn.RequestHeader().Set("Authorization", "Bearer "+c.Key)
 		return conn
 	}
 }
+
+// refusedConn is a stream that fails at once. Even to close one that was not used makes a request,
+// and its response is waited for, so that none of these goes on to the stream itself.
+type refusedConn struct {
+	connect.StreamingClientConn
+	fault error
+}
+
+func (r refusedConn) Send(any) error               { return r.fault }
+func (r refusedConn) Receive(any) error            { return r.fault }
+func (r refusedConn) CloseRequest() error          { return nil }
+func (r refusedConn) CloseResponse() error         { return nil }
+func (r refusedConn) ResponseHeader() http.Header  { return http.Header{} }
+func (r refusedConn) ResponseTrailer() http.Header { return http.Header{} }
 
 // WrapStreamingHandler is for servers.
 func (c calls) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {

@@ -13,11 +13,14 @@ import {
   projectFolder,
   sayMissing,
 } from "./environment.ts";
+import { keyOutcomes } from "./keys.ts";
 import { mustRun, programTimeoutMs, readReport } from "./program.ts";
 import { checkPrinted, readmeCode } from "./readme.ts";
 import { startStandIn } from "./repeating.ts";
 
 const title = "the Go client";
+/** Programs in the folder `go`. */
+const testPrograms = ["calls", "keys", "outcomes"] as const;
 const protocols = ["connect", "connect-json", "connect-gzip", "grpc", "grpc-web"] as const;
 
 type Refusal = { readonly code: string; readonly message: string; readonly reason: string };
@@ -59,7 +62,7 @@ async function build(): Promise<void> {
     await cp(join(projectFolder, path), join(folder, path), { recursive: true });
   }
   const client = join(folder, "clients/go");
-  for (const name of ["calls", "outcomes"]) {
+  for (const name of testPrograms) {
     await cp(join(import.meta.dirname, "go", name), join(client, name), { recursive: true });
   }
   await mkdir(join(client, "page"));
@@ -71,7 +74,13 @@ async function build(): Promise<void> {
   await mustRun({
     command: "go",
     // Without the copy's path in it, compiled code is found again by the next run.
-    words: ["build", "-trimpath", "-o", join(folder, "bin/"), "./calls", "./outcomes", "./page"],
+    words: [
+      "build",
+      "-trimpath",
+      "-o",
+      join(folder, "bin/"),
+      ...[...testPrograms, "page"].map((name) => `./${name}`),
+    ],
     ...options,
   });
 }
@@ -101,6 +110,29 @@ test(
     await standIn.stop();
 
     standIn.check(report);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "removes white space around a key, and sends nothing with one that no header can carry",
+  async () => {
+    const standIn = await startStandIn();
+    const [url = "", , key = ""] = standIn.words;
+    const expected = keyOutcomes(key);
+    const report = await readReport({
+      command: join(folder, "bin/keys"),
+      words: [url, ...Object.keys(expected)],
+    });
+    await standIn.stop();
+
+    const calls = Object.values(expected);
+    expect(report).toEqual({
+      calls,
+      // The stand-in refuses every stream.
+      streams: calls.map((outcome) => (outcome === "ok" ? "OVERLOADED" : outcome)),
+      requests: 2 * calls.filter((outcome) => outcome === "ok").length,
+    });
   },
   programTimeoutMs,
 );

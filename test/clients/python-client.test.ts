@@ -13,6 +13,7 @@ import {
   pythonOf,
   sayMissing,
 } from "./environment.ts";
+import { keyOutcomes, noKey } from "./keys.ts";
 import { mustRun, programTimeoutMs, readReport, runProgram } from "./program.ts";
 import { checkPrinted, readmeCode } from "./readme.ts";
 import { startStandIn } from "./repeating.ts";
@@ -122,6 +123,24 @@ test(
     await standIn.stop();
 
     standIn.check(report);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "removes white space around a key, and names what no header can carry",
+  async () => {
+    const standIn = await startStandIn();
+    const [url = "", , key = ""] = standIn.words;
+    const expected = keyOutcomes(key);
+    const report = await readReport<readonly string[]>({
+      command: python,
+      words: [join(import.meta.dirname, "python/waggle_keys.py"), url, ...Object.keys(expected)],
+      env,
+    });
+    await standIn.stop();
+
+    expect(report).toEqual([...Object.values(expected), noKey]);
   },
   programTimeoutMs,
 );

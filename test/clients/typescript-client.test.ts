@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startService } from "../support/service.ts";
 import { nodeReport, projectFolder } from "./environment.ts";
+import { keyOutcomes, noKey } from "./keys.ts";
 import { mustRun, programTimeoutMs, runProgram } from "./program.ts";
 import { checkPrinted, readmeCode } from "./readme.ts";
 import { startStandIn } from "./repeating.ts";
@@ -100,6 +101,23 @@ test(
     await standIn.stop();
 
     standIn.check(report);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "removes white space around a key, and names what no header can carry",
+  async () => {
+    const standIn = await startStandIn();
+    const [url = "", , key = ""] = standIn.words;
+    const expected = keyOutcomes(key);
+    const report = await nodeReport<readonly string[]>({ folder }, "waggle-keys.mjs", [
+      url,
+      ...Object.keys(expected),
+    ]);
+    await standIn.stop();
+
+    expect(report).toEqual([...Object.values(expected), noKey]);
   },
   programTimeoutMs,
 );

@@ -16,6 +16,10 @@ export { Code, ConnectError, createClient } from "@connectrpc/connect";
 export type ConnectOptions = {
   /** Address of the service, such as `https://waggle.example.org`; another is a TypeError. */
   readonly url: string;
+  /**
+   * White space around the key is removed; a key that is then empty or has anything but visible
+   * ASCII is a TypeError.
+   */
   readonly key: string;
   /**
    * Longest time of a call with its retries; default one minute. A call may set its own. Streams
@@ -29,10 +33,11 @@ export type ConnectOptions = {
 /** Returns the transport for `createClient`. */
 export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOptions): Transport {
   assertAddress(url);
+  const checkedKey = toCheckedKey(key);
   const transport = createConnectTransport({
     baseUrl: url,
     useBinaryFormat: true,
-    interceptors: [authorize(key), repeat(retries)],
+    interceptors: [authorize(checkedKey), repeat(retries)],
   });
   return {
     unary: (method, signal, ownTimeoutMs, ...call) =>
@@ -53,6 +58,20 @@ function assertAddress(url: string): void {
     const given = url.replace(/([?#]).*/s, "$1…");
     throw new TypeError(`${wanted}, such as https://waggle.example.org, not '${given}'`);
   }
+}
+
+/** Returns the key without the white space around it; TypeError where a header cannot carry it. */
+function toCheckedKey(key: string | undefined): string {
+  // process.env holds undefined for a variable that is not set.
+  const trimmed = (key ?? "").replace(/^[\t-\r ]+/, "").replace(/[\t-\r ]+$/, "");
+  if (trimmed === "") throw new TypeError("key is empty: give an API key of Waggle");
+  const index = trimmed.search(/[^\x21-\x7e]/);
+  if (index === -1) return trimmed;
+  // Messages are logged, and the key is secret.
+  throw new TypeError(
+    `key: character ${index + 1} is not visible ASCII (0x21 to 0x7e): give one key and ` +
+      "nothing beside it",
+  );
 }
 
 const keyHeader = "idempotency-key";

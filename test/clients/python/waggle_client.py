@@ -65,7 +65,7 @@ tree = sessions.GetSessionTree(
 
 no_type = event_pb2.CreateEventRequest()
 no_type.event.inputs.update({"question": "?"})
-keyless = event_pb2_grpc.EventServiceStub(waggle.connect(url, ""))
+keyless = event_pb2_grpc.EventServiceStub(grpc.insecure_channel(url.removeprefix("http://")))
 absent = event_pb2.GetEventRequest(event_id="absent")
 report = {
     "session": MessageToDict(session, preserving_proto_field_name=True),

@@ -39,16 +39,18 @@ def connect(url: str, key: str, *, timeout: float = 60.0, retries: int = 3) -> g
 
     `url` is `http://` or `https://`, a host and perhaps a port; another one is a ValueError.
     `timeout` is the longest time of a call with its retries, in seconds; a call may give its own.
-    Streams have none by default.
+    Streams have none by default. White space around `key` is removed; a key that is then empty or
+    has anything but visible ASCII is a ValueError.
     """
     scheme, target = _target_of(url)
+    checked_key = _checked_key(key)
     # Pages have up to 64 MB, where gRPC takes 4.
     options = [("grpc.max_receive_message_length", -1)]
     if scheme == "https":
         channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(), options)
     else:
         channel = grpc.insecure_channel(target, options)
-    return grpc.intercept_channel(channel, _Calls(key, timeout, retries))
+    return grpc.intercept_channel(channel, _Calls(checked_key, timeout, retries))
 
 
 def _target_of(url: str) -> tuple[str, str]:
@@ -104,6 +106,22 @@ def _checked_port(port: str, scheme: str) -> int:
         f"url: {port!r} is not a port: write a number from 1 to 65535, such as "
         f"{scheme}://waggle.example.org:8080"
     )
+
+
+def _checked_key(key: str) -> str:
+    """The key without the white space around it; ValueError where a header cannot carry it."""
+    # os.environ.get returns None for a variable that is not set.
+    trimmed = (key or "").strip(" \t\n\v\f\r")
+    if not trimmed:
+        raise ValueError("key is empty: give an API key of Waggle")
+    fault = re.search(r"[^\x21-\x7e]", trimmed)
+    if fault:
+        # Messages are logged, and the key is secret.
+        raise ValueError(
+            f"key: character {fault.start() + 1} is not visible ASCII (0x21 to 0x7e): give one key "
+            "and nothing beside it"
+        )
+    return trimmed
 
 
 class _Details(NamedTuple):

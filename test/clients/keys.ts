@@ -1,0 +1,32 @@
+// The keys that every typed client takes, and what it says of the others, without repeating them.
+// Used by the tests of clients/.
+
+/** What clients say of a key that is empty or not given. */
+export const noKey = "key is empty: give an API key of Waggle";
+
+const notAscii = (position: number) =>
+  `key: character ${position} is not visible ASCII (0x21 to 0x7e): give one key and nothing ` +
+  "beside it";
+
+/** Keys, each with what a client's program reports: `ok` for one that the service knows. */
+export function keyOutcomes(key: string): Readonly<Record<string, string>> {
+  return {
+    [key]: "ok",
+    [`${key}\n`]: "ok",
+    [` \t\r\n\v\f${key}\r\n`]: "ok",
+    "": noKey,
+    " \n": noKey,
+    "hh_first\nhh_second": notAscii(9),
+    "\nhh_first\r\nhh_second\n": notAscii(9),
+    "hh first": notAscii(3),
+    "hh_\u007f": notAscii(4),
+    "hh_\u0001": notAscii(4),
+    "Bearer hh_first": notAscii(7),
+    hh_schlüssel: notAscii(8),
+    "hh_🐝": notAscii(4),
+    "\u00a0hh_first": notAscii(1),
+    "hh_first\ufeff": notAscii(9),
+    "hh_first\u0085": notAscii(9),
+    "hh_first\u001c": notAscii(9),
+  };
+}
