@@ -2,6 +2,7 @@
 // run as its page shows and against a service that refuses.
 
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -13,6 +14,16 @@ import { checkPrinted, readmeCode } from "./readme.ts";
 import { startStandIn } from "./repeating.ts";
 
 let folder: string;
+
+/** A port where nothing listens. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
 
 /** A program's folder, with the client and the packages that it needs in its node_modules. */
 beforeAll(async () => {
@@ -118,6 +129,57 @@ test(
     await standIn.stop();
 
     expect(report).toEqual([...Object.values(expected), noKey]);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "says which host gave no answer, and why, and tries again",
+  async () => {
+    const port = await freePort();
+    const report = await nodeReport({ folder }, "waggle-unreached.mjs", [
+      `http://localhost:${port}/hidden`,
+    ]);
+
+    const unreached = {
+      code: "Unavailable",
+      message: expect.stringMatching(
+        new RegExp(
+          `^\\[unavailable\\] no answer from localhost:${port}: ` +
+            `connect ECONNREFUSED \\S+:${port}(, connect ECONNREFUSED \\S+:${port})?$`,
+        ),
+      ) as unknown,
+      cause: "TypeError",
+    };
+    const broken = {
+      code: "Unavailable",
+      message: expect.stringMatching(
+        /^\[unavailable\] no answer from 127\.0\.0\.1:\d+: other side closed$/,
+      ) as unknown,
+      cause: "TypeError",
+    };
+    expect(report).toEqual({
+      read: { ...unreached, tries: 2 },
+      write: { ...unreached, tries: 2 },
+      // A stream is sent once.
+      stream: { ...unreached, tries: 1 },
+      twoAddresses: {
+        ...unreached,
+        message:
+          `[unavailable] no answer from localhost:${port}: ` +
+          "connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1",
+        tries: 1,
+      },
+      browser: {
+        ...unreached,
+        message: `[unavailable] no answer from localhost:${port}: Failed to fetch`,
+        tries: 1,
+      },
+      brokenRead: { ...broken, tries: 2 },
+      brokenStream: { ...broken, tries: 1 },
+      leave: expect.objectContaining({ code: "Canceled" }) as unknown,
+      wrong: expect.objectContaining({ code: "Internal", tries: 0 }) as unknown,
+    });
   },
   programTimeoutMs,
 );

@@ -37,7 +37,7 @@ export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOp
   const transport = createConnectTransport({
     baseUrl: url,
     useBinaryFormat: true,
-    interceptors: [authorize(checkedKey), repeat(retries)],
+    interceptors: [authorize(checkedKey), repeat(retries), nameHost(new URL(url).host)],
   });
   return {
     unary: (method, signal, ownTimeoutMs, ...call) =>
@@ -88,6 +88,43 @@ function authorize(key: string): Interceptor {
 }
 
 /**
+ * Says which host gave no answer, and why. fetch throws TypeError where no connection is made or
+ * one breaks, with a message that says neither.
+ */
+function nameHost(host: string): Interceptor {
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: withHost(host, response.message) };
+    } catch (error) {
+      throw toUnavailable(host, error);
+    }
+  };
+}
+
+async function* withHost<Item>(host: string, items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw toUnavailable(host, error);
+  }
+}
+
+function toUnavailable(host: string, error: unknown): unknown {
+  if (!(error instanceof TypeError)) return error;
+  const message = `no answer from ${host}: ${causeOf(error)}`;
+  return new ConnectError(message, Code.Unavailable, undefined, undefined, error);
+}
+
+/** Returns why fetch failed: Node says so in the cause, with an error for each address tried. */
+function causeOf(error: TypeError): string {
+  const cause = error.cause ?? error;
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return causes.map((one) => (one instanceof Error ? one.message : String(one))).join(", ");
+}
+
+/**
  * Sends a call again after a failure that passes. All tries of a write have one Idempotency-Key, so
  * that it takes effect once; without one (the caller sets an empty key), a write is sent once. A
  * stream is sent once, since its reader has seen a part of it.
@@ -128,9 +165,8 @@ function waitMsOf(error: unknown): number | undefined {
   const seconds = failure.metadata.get("retry-after") ?? "";
   if (isBusy && /^\d+$/.test(seconds)) return Number(seconds) * 1_000;
   if (reason !== undefined) return undefined;
-  // The service was not reached: fetch throws TypeError, and a balancer answers without a reason.
-  const isUnreached = failure.code === Code.Unavailable || failure.cause instanceof TypeError;
-  return isUnreached ? waitMsDefault : undefined;
+  // The service was not reached, or a balancer answered, without a reason.
+  return failure.code === Code.Unavailable ? waitMsDefault : undefined;
 }
 
 function waited(waitMs: number, signal: AbortSignal): Promise<void> {
