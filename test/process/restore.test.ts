@@ -5,13 +5,10 @@
 // The embedded Postgres has no pg_basebackup, and that of an older version refuses it: there the
 // two functions of Postgres take the backup, which the page has for that case.
 
-import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
+import { appendFile, copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { createUuid } from "../../src/base/ids.ts";
 import { credentialsPath } from "../../src/commands/credentials.ts";
 import { encryptionKeyPath } from "../../src/commands/encryption-keys.ts";
 import { type Cluster, databaseUser, locateCluster } from "../../src/embedded/cluster.ts";
@@ -21,7 +18,7 @@ import { openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
 import { copyCluster } from "../support/base-backup.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
-import { patience } from "../support/patience.ts";
+import { replace } from "../support/page-blocks.ts";
 import { launchPostgres, type PostgresServer } from "../support/postgres-server.ts";
 import {
   givenADataFolder,
@@ -30,33 +27,23 @@ import {
   run,
   startOnce,
 } from "../support/process.ts";
+import {
+  type Access,
+  archiveLog,
+  ask,
+  call,
+  findLastArchived,
+  makeFolder,
+  own,
+  readBackupBlocks,
+  runAs,
+  sendEvents,
+  statusOfEvent,
+} from "../support/restore.ts";
 
-const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
 const pageTime = "2026-11-28 09:00:00+00";
 const pageBackup = "/backup/2026-11-28";
 const secret = "sk-that-is-restored";
-
-/** Returns the blocks of the page's section in their order, without indentation. */
-function readBlocks() {
-  const section = /^## Backup and restore$(.*?)(?=^## |$(?![^]))/ms.exec(page)?.[1] ?? "";
-  const found = [...section.matchAll(/^( *)```(\w+)\n(.*?)^ *```$/gms)];
-  const languages = found.map(([, , language]) => language);
-  expect(languages).toEqual(["ini", "sh", "sql", "sql", "sql", "sql", "sh"]);
-  const [archive = "", backup = "", begin = "", end = "", note = "", sendLog = "", restore = ""] =
-    found.map(([, indent = "", , text = ""]) =>
-      text.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
-    );
-  const [fingerprint = "", time = ""] = note.split("\n");
-  return { archive, backup, begin, end, fingerprint, time, sendLog, restore };
-}
-
-/** Replaces what the page names by what it stands for; all of it must be there. */
-function replace(text: string, replacements: Readonly<Record<string, string>>): string {
-  return Object.entries(replacements).reduce((replaced, [name, value]) => {
-    expect(replaced).toContain(name);
-    return replaced.replaceAll(name, value);
-  }, text);
-}
 
 /** A kind of Postgres, in `postgres` of the service's data folder. */
 type Kind = {
@@ -101,75 +88,38 @@ async function start({ programs }: Kind, folder: string, standIn: StandIn): Prom
   };
 }
 
-/** Runs commands of the page as the account of a cluster. */
-async function runAs({ account }: Cluster, script: string, env: object): Promise<void> {
-  const options = { ...account, cwd: "/", env: { ...process.env, ...env } };
-  await promisify(execFile)("sh", ["-euc", script], options);
-}
-
-/** Gives a folder and all in it to the account of a cluster. */
-async function own({ account }: Cluster, path: string): Promise<void> {
-  if (!account) return;
-  await promisify(execFile)("chown", ["-R", `${account.uid}:${account.gid}`, path]);
-}
-
-async function makeFolder(path: string): Promise<string> {
-  await mkdir(path, { mode: 0o700 });
-  return path;
-}
-
 async function givenAnOriginal({ programs }: Kind): Promise<string> {
   if (programs === undefined) return givenADataFolder();
   const folder = await givenAnEmptyDataFolder();
   const cluster = await locateCluster(folder);
-  await own(cluster, await makeFolder(cluster.folder));
+  await makeFolder(cluster, cluster.folder);
   const words = `-D ${cluster.folder} -U ${databaseUser} --auth trust --encoding UTF8 --locale C`;
   await runAs(cluster, `${join(programs, "initdb")} --no-sync ${words}`, {});
   return folder;
 }
 
-type Answer = { readonly status: number; readonly text: string };
-
-async function call(folder: string, method: string, path: string, body?: object): Promise<Answer> {
+/** Returns what a data folder's service takes; its port changes with each start. */
+async function accessTo(folder: string): Promise<Access> {
   const { url, project_api_key: key } = await readCredentials(folder);
-  const response = await fetch(url + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, text: await response.text() };
-}
-
-/** Sends a batch of events, which is acknowledged. */
-async function sendEvents(folder: string, count: number): Promise<readonly string[]> {
-  const ids = Array.from({ length: count }, () => createUuid());
-  const common = { event_type: "tool", source: "restore", session_id: createUuid(), inputs: {} };
-  const events = ids.map((event_id) => ({ ...common, event_id }));
-  expect(await call(folder, "POST", "/events/batch", { events })).toMatchObject({ status: 200 });
-  return ids;
+  return { url, key };
 }
 
 /** Stores a secret of a provider, whose model `callModel` then calls. */
 async function storeSecret(folder: string, { urls }: StandIn): Promise<void> {
+  const access = await accessTo(folder);
   const { project_id: projectId } = await readCredentials(folder);
   const provider = { provider: "openai_compatible", name: "ours" };
   const body = { ...provider, base_url: urls.openai_compatible, api_key: secret };
-  const made = await call(folder, "POST", `/v1/projects/${projectId}/provider_credentials`, body);
+  const made = await call(access, "POST", `/v1/projects/${projectId}/provider_credentials`, body);
   expect(made).toMatchObject({ status: 200 });
 }
 
-function callModel(folder: string): Promise<Answer> {
-  const messages = [{ role: "user", content: "hi" }];
-  return call(folder, "POST", "/v1/chat/completions", { model: "ours/some", messages });
+async function callModel(folder: string) {
+  const body = { model: "ours/some", messages: [{ role: "user", content: "hi" }] };
+  return call(await accessTo(folder), "POST", "/v1/chat/completions", body);
 }
 
-/** Returns the only row of an answer as psql prints it, without rounding numbers. */
-async function ask(sql: Sql, query: string): Promise<string> {
-  const [row = []] = await sql.unsafe(query).simple().raw();
-  return row.map(String).join("|");
-}
-
-type Blocks = ReturnType<typeof readBlocks>;
+type Blocks = ReturnType<typeof readBackupBlocks>;
 
 /** Takes a base backup into `/backup` of the page, with the means that the kind has. */
 async function backUp(
@@ -196,34 +146,34 @@ async function backUp(
 async function restoreTo(cluster: Cluster, script: string, credentials: string): Promise<string> {
   const folder = await givenAnEmptyDataFolder();
   const { folder: target } = await locateCluster(folder);
-  await own(cluster, await makeFolder(target));
+  await makeFolder(cluster, target);
   await runAs(cluster, script, { PGDATA: target });
   await copyFile(credentials, credentialsPath(folder));
   return folder;
 }
 
 async function checkRestore(kind: Kind): Promise<void> {
-  const blocks = readBlocks();
+  const blocks = readBackupBlocks();
   const standIn = await startOpenAiStandIn();
   onTestFinished(() => standIn.stop());
   const folder = await givenAnOriginal(kind);
   const cluster = await locateCluster(folder);
   const store = await givenAnEmptyDataFolder();
   await own(cluster, store);
-  for (const name of ["archive", "backup"]) await own(cluster, await makeFolder(join(store, name)));
+  for (const name of ["archive", "backup"]) await makeFolder(cluster, join(store, name));
   const archive = { "/archive/": `${store}/archive/` };
   await appendFile(join(cluster.folder, "postgresql.conf"), replace(blocks.archive, archive));
   const original = await start(kind, folder, standIn);
 
-  await sendEvents(folder, 200);
+  const access = await accessTo(folder);
+  await sendEvents(access, 200);
   const backup = await backUp(kind, blocks, { cluster, store, running: original });
-  await sendEvents(folder, 300);
+  await sendEvents(access, 300);
   await storeSecret(folder, standIn);
   const wanted = await ask(original.sql, blocks.fingerprint);
   const time = await ask(original.sql, blocks.time);
-  const [lost] = await sendEvents(folder, 50);
-  const last = await ask(original.sql, blocks.sendLog);
-  await expect.poll(() => ask(original.sql, lastArchived), patience).toSatisfy(isFrom(last));
+  const [lost] = await sendEvents(access, 50);
+  await archiveLog(original.sql, blocks.sendLog);
   await original.kill();
 
   const replacements = { ...archive, [pageBackup]: backup, [pageTime]: time };
@@ -233,9 +183,9 @@ async function checkRestore(kind: Kind): Promise<void> {
   expect(await ask(keyless.sql, blocks.fingerprint)).toBe(wanted);
   // Each of the batches is a session, which is an event too.
   expect(wanted).toMatch(/^502\|-?\d{15,}$/);
-  expect((await call(copy, "GET", `/v1/events/${lost ?? ""}`)).status).toBe(404);
+  expect(await statusOfEvent(await accessTo(copy), lost)).toBe(404);
   // The copy leaves the archive of the original alone.
-  expect(await ask(keyless.sql, lastArchived)).toBe("");
+  expect(await findLastArchived(keyless.sql)).toBe("");
 
   const keyId = /local-[0-9a-f]{8}/.exec(await readFile(encryptionKeyPath(folder), "utf8"))?.[0];
   const missing = `no encryption key ${keyId} is configured`;
@@ -258,8 +208,6 @@ async function checkRestore(kind: Kind): Promise<void> {
   ]);
 }
 
-const lastArchived = "select coalesce(last_archived_wal, '') from pg_stat_archiver";
-const isFrom = (first: string) => (name: string) => name >= first;
 const timeout = 300_000;
 
 test("pg_basebackup and the log restore a point in time", { timeout }, async (context) => {
