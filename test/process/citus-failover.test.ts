@@ -3,20 +3,19 @@
 // lost or doubled. Skipped where CITUS_BINARIES is not set.
 
 import { expect, onTestFinished, test } from "vitest";
-import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
-import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import {
+  type CitusNode,
+  givenAKeyOn,
   killNode,
   query,
   skipWithoutCitusBinaries,
   startCitusNodes,
 } from "../support/citus-nodes.ts";
 import { serve, terminate } from "../support/deployment.ts";
-import { givenAKey } from "../support/keys.ts";
 import { listWrongTotals, type Load, startLoad } from "../support/load.ts";
 import { patience } from "../support/patience.ts";
-import { givenAProject } from "../support/project.ts";
 
 test(
   "a worker of Citus fails over and loses nothing acknowledged; the other worker's projects go on",
@@ -29,9 +28,9 @@ test(
     const database = openDatabase({ url: coordinator.url });
     onTestFinished(() => database.close());
     await migrate(database);
-    const keysOn = async ({ port }: { readonly port: number }) => [
-      await givenAKeyOn(database, port),
-      await givenAKeyOn(database, port),
+    const keysOn = async (worker: CitusNode) => [
+      await givenAKeyOn(database, worker),
+      await givenAKeyOn(database, worker),
     ];
     const [keysOfFailing, keysOfOther] = [await keysOn(failing), await keysOn(other)];
     const standby = await nodes.addStandby(failing);
@@ -75,21 +74,4 @@ const causesOf = ({ retries }: Load) => retries.map(({ cause }) => cause);
 /** Waits until each load has this many further acknowledged writes. */
 async function more(loads: readonly Load[], writes: number): Promise<void> {
   await Promise.all(loads.map((load) => load.more(writes)));
-}
-
-/** Returns a key of a new project whose data are on the worker with a port. */
-async function givenAKeyOn(database: Database, port: number): Promise<string> {
-  for (;;) {
-    const project = await givenAProject(database);
-    if ((await portOf(database, project)) !== port) continue;
-    return (await givenAKey(database, project, { kind: "project" })).secret;
-  }
-}
-
-async function portOf(database: Database, { projectId }: LocalProject): Promise<number> {
-  const [row] = await database.sql()<{ port: number }[]>`
-    select nodeport as port
-    from pg_dist_shard_placement
-    where shardid = get_shard_id_for_distribution_column('events', ${projectId}::uuid)`;
-  return row?.port ?? 0;
 }
