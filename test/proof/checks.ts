@@ -99,5 +99,5 @@ export const unproven: readonly string[] = [
     "answered.",
   "Capacity beyond one machine: docs/capacity.md computes it and says from what.",
   "Citus: its tests run where CITUS_URL is set, and docs/clusters.md says what was run; its " +
-    "speed and the failure of a worker were not tried.",
+    "speed, a worker that hangs without an end and the loss of its coordinator were not tried.",
 ];
