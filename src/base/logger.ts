@@ -15,17 +15,20 @@ const standardError = 2;
  * written, as on a full disk, are left out; the next one that can be is followed by their number.
  */
 export function createLogger(level: string): Logger {
+  let isLost = false;
   let lines = 0;
   let to = openStandardError();
   const logger = createLoggerTo({ write }, level);
   return logger;
 
+  function openStandardError() {
+    const opened = destination({ dest: standardError, sync: true });
+    return opened.on("error", () => (isLost = true));
+  }
+
   function write(line: string): void {
-    let isLost = false;
-    const lose = (): void => void (isLost = true);
-    to.on("error", lose);
+    isLost = false;
     to.write(line);
-    to.off("error", lose);
     if (isLost) {
       lines += 1;
       // The old one keeps the line.
@@ -36,10 +39,6 @@ export function createLogger(level: string): Logger {
       logger.warn(lost, "lines before this one could not be written to the log");
     }
   }
-}
-
-function openStandardError() {
-  return destination({ dest: standardError, sync: true });
 }
 
 /** Returns a logger that writes to `to` and drops messages below `level`. */
