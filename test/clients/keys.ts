@@ -1,6 +1,8 @@
 // The keys that every typed client takes, and what it says of the others, without repeating them.
 // Used by the tests of clients/.
 
+import { startStandIn } from "./repeating.ts";
+
 /** What clients say of a key that is empty or not given. */
 export const noKey = "key is empty: give an API key of Waggle";
 
@@ -9,7 +11,7 @@ const notAscii = (position: number) =>
   "beside it";
 
 /** Keys, each with what a client's program reports: `ok` for one that the service knows. */
-export function keyOutcomes(key: string): Readonly<Record<string, string>> {
+function keyOutcomes(key: string): Readonly<Record<string, string>> {
   return {
     [key]: "ok",
     [`${key}\n`]: "ok",
@@ -29,4 +31,19 @@ export function keyOutcomes(key: string): Readonly<Record<string, string>> {
     "hh_first\u0085": notAscii(9),
     "hh_first\u001c": notAscii(9),
   };
+}
+
+/**
+ * Runs a client's program with the address of a stand-in and each key. Returns its report, and the
+ * outcomes that it must have, in the order of the keys.
+ */
+export async function tryKeys<Report>(
+  runProgram: (words: readonly string[]) => Promise<Report>,
+): Promise<{ readonly report: Report; readonly outcomes: readonly string[] }> {
+  const standIn = await startStandIn();
+  const [url = "", , key = ""] = standIn.words;
+  const expected = keyOutcomes(key);
+  const report = await runProgram([url, ...Object.keys(expected)]);
+  await standIn.stop();
+  return { report, outcomes: Object.values(expected) };
 }
