@@ -13,7 +13,7 @@ import {
   tooManyItems,
   tooManyLooseValues,
 } from "../../base/decode/tally.ts";
-import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
+import { type Cursor, lengthType, malformed, readEnd, readTag, skipValue } from "./wire.ts";
 
 /** An open message. The next message at the same depth reuses its frame. */
 type Frame = {
@@ -68,7 +68,7 @@ function advance(scan: Scan): boolean {
       scan.frame = scan.frame.around;
     }
     const { shape, end } = scan.frame;
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     const field = shape.fields.get(tag >>> 3);
     if (!field) skipValue(cursor, tag, end);
     else if (field.message && (tag & 7) === lengthType) enter(scan, field, field.message());

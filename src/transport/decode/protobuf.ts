@@ -28,7 +28,7 @@ import { countProtobuf } from "./protobuf-scan.ts";
 import { createSpanReader, type ReadSpan } from "./span.ts";
 import { readStruct } from "./struct.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
-import { type Cursor, lengthType, malformed, readEnd, readVarint, skipValue } from "./wire.ts";
+import { type Cursor, lengthType, malformed, readEnd, readTag, skipValue } from "./wire.ts";
 
 /** Maximum bytes of a message that is decoded at once: 1 ms, or 40 ms for empty messages. */
 const wholeBytesMax = 65_536;
@@ -117,7 +117,7 @@ async function mergeMessage(
   for (let count = 1; cursor.at < end; count += 1) {
     if (count % stepFields === 0 && pacer.due()) await pacer.rest();
     const start = cursor.at;
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     const field = fields.get(tag >>> 3);
     if (!field) {
       skipValue(cursor, tag, end);

@@ -4,7 +4,7 @@
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Pacer } from "../../base/pacer.ts";
-import { type Cursor, lengthType, readEnd, readVarint, skipValue } from "./wire.ts";
+import { type Cursor, lengthType, readEnd, readTag, readVarint, skipValue } from "./wire.ts";
 
 type Json = Record<string, JsonValue>;
 
@@ -29,7 +29,7 @@ export async function readStruct(
   }
   for (let count = 1; cursor.at < end; count += 1) {
     if (count % stepMembers === 0 && pacer.due()) await pacer.rest();
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     if (tag !== tagOf(1)) {
       skipValue(cursor, tag, end);
       continue;
@@ -57,7 +57,7 @@ async function readValue(cursor: Cursor, end: number, pacer: Pacer): Promise<Jso
   let value: JsonValue = null;
   for (let count = 1; cursor.at < end; count += 1) {
     if (count % stepMembers === 0 && pacer.due()) await pacer.rest();
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     if (tag === tagOf(5)) {
       const object: JsonObject = {};
       await readStruct(cursor, readEnd(cursor, end), object, pacer);
@@ -75,7 +75,7 @@ async function readList(cursor: Cursor, end: number, pacer: Pacer): Promise<Json
   const list: JsonValue[] = [];
   for (let count = 1; cursor.at < end; count += 1) {
     if (count % stepMembers === 0 && pacer.due()) await pacer.rest();
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     if (tag === tagOf(1)) {
       const item = readMember(cursor, readEnd(cursor, end), pacer);
       list.push(item instanceof Promise ? await item : item);
@@ -86,7 +86,7 @@ async function readList(cursor: Cursor, end: number, pacer: Pacer): Promise<Json
 
 function readStructNow(cursor: Cursor, end: number, object: JsonObject): void {
   while (cursor.at < end) {
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     if (tag !== tagOf(1)) {
       skipValue(cursor, tag, end);
       continue;
@@ -102,7 +102,7 @@ function readStructNow(cursor: Cursor, end: number, object: JsonObject): void {
 function readValueNow(cursor: Cursor, end: number): JsonValue {
   let value: JsonValue = null;
   while (cursor.at < end) {
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     if (tag === tagOf(5)) {
       const object: JsonObject = {};
       readStructNow(cursor, readEnd(cursor, end), object);
@@ -111,7 +111,7 @@ function readValueNow(cursor: Cursor, end: number): JsonValue {
       const listEnd = readEnd(cursor, end);
       const list: JsonValue[] = [];
       while (cursor.at < listEnd) {
-        const itemTag = readVarint(cursor);
+        const itemTag = readTag(cursor);
         if (itemTag === tagOf(1)) list.push(readValueNow(cursor, readEnd(cursor, listEnd)));
         else skipValue(cursor, itemTag, listEnd);
       }
@@ -167,7 +167,7 @@ function anEntry(end: number): Entry {
 function passEntry(cursor: Cursor, end: number, entry: Entry, fieldsMax: number): boolean {
   for (let count = 0; cursor.at < end; count += 1) {
     if (count >= fieldsMax) return false;
-    const tag = readVarint(cursor);
+    const tag = readTag(cursor);
     if (tag === tagOf(1)) {
       entry.keyEnd = readEnd(cursor, end);
       entry.keyAt = cursor.at;

@@ -27,6 +27,17 @@ export function readVarint(cursor: Cursor): number {
   throw malformed("a number is longer than ten bytes");
 }
 
+/** Returns the next tag: field number and wire type, at most 32 bits. */
+export function readTag(cursor: Cursor): number {
+  const start = cursor.at;
+  const tag = readVarint(cursor);
+  const length = cursor.at - start;
+  if (length > 5 || (length === 5 && (cursor.bytes[cursor.at - 1] ?? 0) > 0x0f)) {
+    throw malformed("a field has a number above 2^29 - 1");
+  }
+  return tag;
+}
+
 /** Reads the length of a length-delimited value and returns the end of the value. */
 export function readEnd(cursor: Cursor, limit: number): number {
   const length = readVarint(cursor);

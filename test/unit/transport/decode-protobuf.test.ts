@@ -111,6 +111,13 @@ describe("decodeProtobuf", () => {
       says: "no known type",
     },
     {
+      // The fifth byte of a tag has four bits of the number; the library refuses others too.
+      name: "bits in a tag",
+      desc: batch,
+      body: Buffer.from([0x8d, 0x80, 0x80, 0x80, 0x10, 0, 0, 0, 0]),
+      says: "a number above 2^29 - 1",
+    },
+    {
       name: "numbers",
       desc: batch,
       body: inside(1, inside(11, inputs)),
