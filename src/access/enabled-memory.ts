@@ -40,7 +40,7 @@ const bytesMaxDefault = 50_000_000;
 /** Maximum lookups in the background; further projects wait for their next event. */
 const lookupsMax = 100;
 
-/** What may be enabled: the beginning of the cache key. */
+/** Kind of resource that may be enabled; prefix of the cache key. */
 export type EnabledKind = "evaluators" | "queues" | "budgets";
 
 /** Returns the cache key of a kind in a project, for invalidation (access/changes/changes.ts). */

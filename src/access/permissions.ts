@@ -94,7 +94,7 @@ const organizationPowers: readonly string[] = [
   "project.member.create",
   "project.member.put",
   "project.member.delete",
-  // A created key outlives its creator in the same way.
+  // The same holds for a created key, which outlives its creator.
   ...creatingPermissions,
 ];
 

@@ -27,7 +27,7 @@ export function formatKeyCursor(key: string | number): string {
 }
 
 /**
- * Reads a cursor by `parse`, which returns undefined for text that is no key of the list. Throws
+ * Reads a cursor by `parse`, which returns undefined for text that is not a key of the list. Throws
  * INVALID_ARGUMENT, naming `cursor`.
  */
 export function parseKeyCursor<Key>(cursor: string, parse: (text: string) => Key | undefined): Key {

@@ -139,7 +139,7 @@ async function checkSandbox(config: Config): Promise<Finding> {
     const outcome = await session.run({});
     await session.close();
     const ms = Math.round(performance.now() - startMs);
-    if (outcome.kind === "value") return { found: `ran Python in ${ms} ms, with its start` };
+    if (outcome.kind === "value") return { found: `ran Python in ${ms} ms, including its start` };
     return { found: outcome.message, advice: "docs/sandbox.md says what the sandbox needs" };
   } catch (error) {
     const { message, cause } = error as Error;

@@ -39,7 +39,7 @@ export function watchForEnd(logger: Logger, options: WatchForEndOptions = {}): E
   }
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {
-      logger.fatal({ err: error }, "stopping for a bug");
+      logger.fatal({ err: error }, "stopping after an unexpected error");
       code.resolve(1);
       controller.abort();
     });

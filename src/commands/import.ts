@@ -53,7 +53,7 @@ export async function runImport({ config, flags, operands }: CommandContext): Pr
   const service = isDryRun ? undefined : await readCallOptions(config, flags);
   const report = createReport(name, operands, isDryRun);
   const reportPath = textFlag(flags, "report");
-  // Before anything is stored, so that a path that cannot be written is no surprise at the end.
+  // Writes the report before anything is stored, so that an unwritable path fails at once.
   await writeReport(reportPath, report);
   const timer = setInterval(() => printProgress(report), progressMs);
   const work = interruptibly(async (signal) => {

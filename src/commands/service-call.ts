@@ -1,4 +1,4 @@
-// Where commands find a running service, and the key that they call it with.
+// Address and key with which commands call a running service.
 
 import { readFile } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";

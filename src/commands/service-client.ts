@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { CallOptions } from "./service-call.ts";
 
-/** What one call asks for. */
+/** Request of one call. */
 export type ServiceCall = {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -15,7 +15,7 @@ export type ServiceCall = {
   readonly body?: object | ReadableStream<Uint8Array>;
   /** Media types other than JSON. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Maximum time of the whole call; default one minute, 0 is no limit. */
+  /** Maximum time of the whole call; default one minute, 0 means no limit. */
   readonly timeoutMs?: number;
 };
 
@@ -47,7 +47,7 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
       ...(timeoutMs > 0 && { signal: AbortSignal.timeout(timeoutMs) }),
     }).catch((cause: unknown) => {
       const { cause: fault } = cause as Error;
-      // The body's own: its file cannot be read to its end.
+      // The error of the body's stream: its file cannot be read to the end.
       if (fault instanceof OperatorError) throw fault;
       throw new OperatorError(`${url} cannot be reached: ${reasonOf(cause)}`, { cause });
     });

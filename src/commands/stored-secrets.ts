@@ -26,6 +26,6 @@ export async function tellUnknownKeys({ config, database, logger }: Core): Promi
     if (keys === "") return;
     logger.error({ keys }, "stored secrets cannot be read: these encryption keys are absent");
   } catch (error) {
-    logger.warn({ err: error }, "whether every stored secret can be read is not known");
+    logger.warn({ err: error }, "cannot check whether every stored secret can be read");
   }
 }

@@ -132,8 +132,8 @@ export type AppOptions = {
 export type App = {
   listen(): Promise<{ url: string }>;
   /**
-   * Is not ready at once, and serves until `left` settles; then refuses new requests and finishes
-   * running ones within the drain time.
+   * Ends the readiness at once and serves until `left` settles; then refuses new requests and
+   * finishes running ones within the drain time.
    */
   close(left?: Promise<void>): Promise<void>;
 };

@@ -23,7 +23,7 @@ export type ProviderErrorOptions = {
   readonly failure: ProviderFailure;
   /** Name of the connection. */
   readonly provider: string;
-  /** What the provider did, without secrets: the message after the provider's name. */
+  /** Message without the provider's name and without secrets. */
   readonly what: string;
   readonly status?: number | undefined;
   /** Whole seconds that the provider asks to wait. */

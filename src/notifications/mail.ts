@@ -49,7 +49,7 @@ export async function sendMail(
     const status = responseCode === undefined ? "" : `, status ${responseCode}`;
     return {
       error: `the mail server refused or cannot be reached (${code}${status})`,
-      // A wrong password is the operator's to mend: the next attempt may find it mended.
+      // A wrong password is not final: the operator may correct it before the next attempt.
       isFinal: code === "EENVELOPE" && (responseCode ?? 0) >= permanentMin,
     };
   } finally {

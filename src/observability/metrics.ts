@@ -54,7 +54,7 @@ export type Metrics = {
 /** From one millisecond to ten seconds: a cached read up to a large batch. */
 const durationBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-/** What a process of Waggle does: `start` is a server and a worker. */
+/** Role of a process; `start` is a server and a worker. */
 export type Role = "serve" | "worker" | "start";
 
 export function createMetrics(role: Role): Metrics {

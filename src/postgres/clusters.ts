@@ -113,7 +113,11 @@ function watchCluster(id: string, url: string, options: OpenClustersOptions): Wa
     fault = found;
     if (closing.signal.aborted) return;
     if (found === undefined) logger.info({ cluster: id }, "the cluster can be used");
-    else logger.warn({ cluster: id, fault: found }, "the cluster is away; the others go on");
+    else
+      logger.warn(
+        { cluster: id, fault: found },
+        "the cluster is unavailable; the others are not affected",
+      );
   }
 
   async function watch(): Promise<void> {
@@ -141,7 +145,7 @@ function watchCluster(id: string, url: string, options: OpenClustersOptions): Wa
   return {
     database() {
       if (fault === undefined) return database;
-      throw new ServiceError("DATABASE_UNAVAILABLE", `cluster ${id} is away: ${fault}`);
+      throw new ServiceError("DATABASE_UNAVAILABLE", `cluster ${id} is unavailable: ${fault}`);
     },
     isAway: () => fault !== undefined,
     firstLook: firstLook.promise,

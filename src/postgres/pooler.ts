@@ -8,7 +8,7 @@ export type PoolerFinding = {
   readonly pooling: "by session" | "by transaction" | undefined;
   /** Settings that are missing, in words. */
   readonly advice: readonly string[];
-  /** What works otherwise there, in words, and what would change it. */
+  /** Sentences on features that work differently behind the pooler, with the remedy. */
   readonly notes: readonly string[];
 };
 
@@ -105,7 +105,7 @@ async function isHeard(listening: Database, notifying: Database): Promise<boolea
   return heard.promise;
 }
 
-/** Returns false where there is no answer: as for a pooler that has one connection. */
+/** Returns false without an answer, as from a pooler with only one connection. */
 function inTime(answer: Promise<boolean>): Promise<boolean> {
   return Promise.race([answer, delay(answerMsMax, false)]);
 }

@@ -45,7 +45,7 @@ export type PoolOptions = {
    * 0, it uses those of requests.
    */
   readonly backgroundConnectionsMax?: number;
-  /** Maximum time of any statement, in place of the times by pool; 0 is no limit. */
+  /** Maximum time of any statement, in place of the times by pool; 0 means no limit. */
   readonly statementTimeoutMs?: number;
   /** Maximum age of a transaction that is committed, in place of the default. */
   readonly transactionAgeMsMax?: number;

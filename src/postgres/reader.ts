@@ -22,7 +22,7 @@ export type ReaderOptions = {
    * `reads` have ended, waits included; without it each statement has the time of its kind.
    */
   readonly endsAtMs?: number | undefined;
-  /** What a caller whose read takes too long may ask for instead. */
+  /** Smaller request that a caller whose read takes too long may send instead, in words. */
   readonly lesserRead?: string;
 };
 
@@ -47,7 +47,7 @@ export type CreateReadOptions = ReaderOptions & {
   /** Runs work in a read-only transaction on a connection of the pool. */
   readonly begin: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
   /**
-   * Maximum time of a statement on the pool, in place of the default for its kind; 0 is no limit.
+   * Maximum time of a statement on the pool, in place of its kind's default; 0 means no limit.
    */
   readonly timeoutMs: number | undefined;
 };

@@ -1,9 +1,9 @@
-// What the driver keeps of statements. Of the first one with a text it keeps an Error, made where
-// it ran: until its stack is read, V8 keeps the frames alive, and with them the body, events and
-// rows of the first request. Reading the stack once leaves only a few lines of text. And it assigns
-// functions to properties of each statement: V8 makes such functions old objects, so that the
-// statement and its values stay in memory until the whole heap is collected. Each collection of new
-// objects would spend half of its time on copying them.
+// Frees memory that the driver keeps for statements. It keeps an Error of the first statement with
+// a text: until the stack is read, V8 keeps the frames alive, and with them the body, events and
+// rows of the first request. Reading the stack once leaves only a few lines of text. The driver
+// also assigns functions to properties of each statement: V8 makes such functions old objects, so
+// that the statement and its values stay in memory until the whole heap is collected. Each
+// collection of new objects would spend half of its time on copying them.
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
 type Statement = Promise<unknown> & {

@@ -30,7 +30,7 @@ export function free(bytes: Buffer): void {
 
 /** Returns the bytes of a body that is decoded to its reservation, and frees them. */
 export function dropBody(bytes: Buffer, memory: Pick<Reservation, "shrink">): void {
-  // In this order: a freed buffer has no length.
+  // The length must be read first, because a freed buffer has none.
   memory.shrink(bytes.length);
   free(bytes);
 }

@@ -169,7 +169,7 @@ function pump(
       if (decoder) decoder.end();
       else stop();
     };
-    const onCut = (): void => stop(new ServiceError("MALFORMED_BODY", "the body broke off"));
+    const onCut = (): void => stop(new ServiceError("MALFORMED_BODY", "the body ended early"));
 
     decoder?.on("data", keep);
     decoder?.on("drain", () => source.resume());

@@ -239,7 +239,7 @@ async function addSearchAttributes(
   }
 }
 
-/** A failure is no reason not to work: the next worker that reaches Temporal tries again. */
+/** A failure does not stop the worker: the next one that reaches Temporal tries again. */
 async function addSchedules(
   client: Pick<WorkflowClient, "ensureSchedules">,
   logger: Logger,

@@ -368,7 +368,7 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
     /^func: must be one of .*, not "p42"$/,
   ],
   ["an unknown bucketing", { name: "x", metric: "cost", bucketing: "eon" }, /^bucketing: must be/],
-  ["an unknown group", { name: "x", metric: "cost", groupBy: "y" }, /^groupBy: is no field/],
+  ["an unknown group", { name: "x", metric: "cost", groupBy: "y" }, /^groupBy: is not a field/],
   [
     "a range in other words",
     { name: "x", metric: "cost", dateRange: { relative: "last week" } },

@@ -199,8 +199,8 @@ describe("archiving a workspace", () => {
     await aProject(id);
     await aProject(id);
     const message =
-      "there are 2 active projects inside; archive what is inside first, or send " +
-      "dangerously_delete_child_scopes=true to archive all of it";
+      "there are 2 active projects inside; archive the contents first, or send " +
+      "dangerously_delete_child_scopes=true to archive everything";
 
     for (const query of ["", "?dangerously_delete_child_scopes=false"]) {
       const refused = await call(path(id) + query);

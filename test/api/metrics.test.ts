@@ -172,7 +172,7 @@ describe("POST /v1/metrics", () => {
         return_type: "categorical",
         categories: [{ category: "Good" }, { category: "good " }],
       }),
-      want: "categories[1].category: is there already",
+      want: "categories[1].category: is given twice",
     },
     {
       body: python({

@@ -233,7 +233,7 @@ describe("claims", () => {
     const taken = await project.call(path, { event_id: "e1", reviewer: "Bob" });
 
     expect(taken).toMatchObject({ status: 409 });
-    expect(taken.text).toContain("others hold the event");
+    expect(taken.text).toContain("the event is claimed by other reviewers");
     expect(await project.call(path, { event_id: "e2" })).toMatchObject(notFound);
     expect(await project.call(path, { reviewer: " " })).toMatchObject({ status: 400 });
   });

@@ -308,7 +308,7 @@ describe("a sign-in is refused", () => {
     const browser = setup.openBrowser("other_ana");
     const url = await setup.callbackUrlOf(browser);
 
-    expect(await refusalOf(url, browser)).toContain("another account at the identity provider");
+    expect(await refusalOf(url, browser)).toContain("another account of the identity provider");
   });
 
   test("for that e-mail until it is released, which ends the sign-ins of before", async () => {

@@ -51,7 +51,7 @@ describe("waggle members", { timeout: timeoutMs }, () => {
     expect(added.output).toMatch(/^ada@example\.org is org_admin of org .* \(.{36}\)\n$/);
     expect(again).toMatchObject({ code: 1 });
     expect(again.output).toContain("has a role here");
-    expect(last.output).toContain("nobody who may manage its members");
+    expect(last.output).toContain("no member who manages its members");
     expect(wrong.output).toContain("must be a role of level system: system_admin");
     expect(system.output).toBe("bob@example.org is system_admin of all organizations\n");
     expect(listed.output).toMatch(/ada@example\.org +org_admin +- +20.*command line/);

@@ -131,7 +131,7 @@ describe("openClusters", () => {
 
     expect(clusters.database("eu")).toBe(database);
     await database.sql()`select 1`;
-    expect(log.filter((line) => line.includes("is away"))).toHaveLength(1);
+    expect(log.filter((line) => line.includes("is unavailable"))).toHaveLength(1);
   });
 
   test("refuses one that takes connections and says nothing", async () => {

@@ -105,7 +105,7 @@ export function createAudit(database: Database): Audit {
       const below =
         cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
       const filter = parseFilter(asked);
-      // Not on the connections of key checks, since a page may take long.
+      // Uses the connections for reads: a page may take long, and would delay key checks.
       return database.on("reads").inTurn(
         async (sql) => {
           const back = { below, count: auditRowsMax };

@@ -10,7 +10,7 @@ const timeMaxMs = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
  * Returns the filter as rows are compared with it: text as it is stored, times that Postgres knows;
- * undefined if it has no condition. Throws INVALID_ARGUMENT if a time is no number.
+ * undefined if it has no condition. Throws INVALID_ARGUMENT if a time is not a number.
  */
 export function parseFilter(asked: AuditFilter): AuditFilter | undefined {
   const filter = {

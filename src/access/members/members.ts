@@ -269,7 +269,7 @@ async function lockForChange(
   if (isLast && !(role && isManaging(role))) {
     throw new ServiceError(
       "LAST_ADMIN",
-      "the organization would be left with nobody who may manage its members; add somebody first",
+      "the organization would have no member who manages its members; add one first",
     );
   }
   return before;

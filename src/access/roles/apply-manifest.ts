@@ -35,7 +35,7 @@ export async function applyManifest(
   for (const { pattern, line } of findUnusedPatterns(manifest, options.permissions)) {
     logger.warn(
       { file: manifest.source, line, pattern },
-      "a permission of the roles manifest is one that no call of this release asks for",
+      "the roles manifest has a permission that no call of this release requires",
     );
   }
   await database.transaction(() => applyOnce(manifest, options));

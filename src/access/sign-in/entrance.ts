@@ -51,7 +51,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       if (user) return user.userId;
       throw new ServiceError(
         "SIGN_IN_REFUSED",
-        "Your e-mail address is known here as that of another account at the identity provider. " +
+        "Here, your e-mail address belongs to another account of the identity provider. " +
           "The operator of this service can correct that: waggle members release.",
       );
     },

@@ -65,7 +65,7 @@ export function toIdentity(
 ): Identity {
   const { iss, sub, exp, name } = claims;
   return {
-    // The client has compared it with the configured issuer.
+    // The OIDC client has compared the issuer with the configured one.
     issuer: String(iss),
     subject: readSubject(sub),
     tokenExpiresAtMs: readTimeMs("exp", exp),

@@ -71,8 +71,8 @@ export function createSignIns(options: SignInsOptions): SignIns {
     authenticate: (token) => memory.get(hashToken(token)),
 
     async create(signIn) {
-      // Before the transaction, so that it holds no locks on these rows while it waits for the
-      // person's lock.
+      // Expired rows are deleted before the transaction, which would otherwise hold locks on them
+      // while it waits for the person's lock.
       await store.deleteExpiredSessions(database.sql(), sweptMax);
       return database.transaction(async (sql) => {
         const token = createToken();

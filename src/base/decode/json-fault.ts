@@ -28,7 +28,7 @@ async function findJsonFault(text: string, pacer: Pacer): Promise<number> {
     const fault = namedFault(text.slice(0, middle));
     if (fault === middle) at = middle;
     else end = fault ?? middle - 1;
-    // JSON.parse named the position.
+    // The message of JSON.parse contains the position.
     if (fault !== undefined && fault < middle) return fault;
   }
   return at;

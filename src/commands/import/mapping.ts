@@ -1,4 +1,4 @@
-// What a record of an export becomes: calls of the public API. Source: docs/moving-in.md.
+// Maps a record of an export to calls of the public API. Source: docs/moving-in.md.
 
 import type { JsonObject } from "../../base/json.ts";
 

@@ -1,4 +1,4 @@
-// What an import did, while it counts and at its end. Source: docs/moving-in.md.
+// Report of an import: progress while it runs, result at its end. Source: docs/moving-in.md.
 
 /** Maximum rejected records that a report lists; the others are counted. */
 const rejectionsListedMax = 1_000;

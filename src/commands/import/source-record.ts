@@ -87,7 +87,7 @@ export function toNumber(value: JsonValue | undefined): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** Returns Unix milliseconds; throws BadRecord if the field is there and is no time. */
+/** Returns Unix milliseconds; throws BadRecord if the field is present and is not a time. */
 export function takeTime(record: SourceRecord, name: string): number | undefined {
   const value = record.take(name);
   if (value === undefined || value === "") return undefined;

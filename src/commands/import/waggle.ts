@@ -26,7 +26,7 @@ const accepted: ReadonlySet<string> = new Set([
   "duration",
 ]);
 
-/** Fields that the project that imports gives anew. */
+/** Fields that the importing project sets itself. */
 const remade: ReadonlySet<string> = new Set(["project_id", "cost_estimate"]);
 
 /** The last line of an export says how many events it has; without it the export broke off. */
@@ -52,7 +52,7 @@ export function mapWaggle(source: JsonObject): Mapped {
     throw new BadRecord(`lacks ${fields}; whole events are exported without --fields`);
   }
   const eventId = source["event_id"];
-  if (typeof eventId !== "string") throw new BadRecord("event_id is no text");
+  if (typeof eventId !== "string") throw new BadRecord("event_id is not text");
   const write = { kind: "event", eventId, event } as const;
   return { writes: [write], records: 1, mapped: Object.keys(event), raw: [] };
 }

@@ -5,7 +5,7 @@ export type TemporalPage = {
   url(): string | undefined;
   /** Returns the address of a workflow; undefined if that of the page is unknown. */
   urlOf(workflowId: string): string | undefined;
-  /** Tells the address and namespace of the embedded Temporal; an address in the settings wins. */
+  /** Sets address and namespace of the embedded Temporal; an address in the settings wins. */
   follow(embedded: { readonly uiUrl: string; readonly namespace: string }): void;
 };
 

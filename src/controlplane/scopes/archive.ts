@@ -129,7 +129,7 @@ function notEmpty(level: LevelInOrg, children: number): ServiceError {
   const what = children === 1 ? `is 1 active ${title}` : `are ${children} active ${title}s`;
   return new ServiceError(
     "SCOPE_NOT_EMPTY",
-    `there ${what} inside; archive what is inside first, ` +
-      "or send dangerously_delete_child_scopes=true to archive all of it",
+    `there ${what} inside; archive the contents first, ` +
+      "or send dangerously_delete_child_scopes=true to archive everything",
   );
 }

@@ -60,7 +60,7 @@ export function createOrgs(options: OrgsOptions): Orgs {
       const org = { level: "org", parent: systemScope, columns, creator: undefined } as const;
       const by = { scope: systemScope, actor };
       return change(options, by, async () => {
-        // The first row of the new audit chain, which no other transaction waits for.
+        // Begins the new audit chain; no other transaction waits for its lock.
         const result = await change(options, by, (sql) =>
           addScope(options, sql, { ...org, principal }),
         );

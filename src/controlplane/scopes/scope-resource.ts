@@ -1,5 +1,6 @@
-// What scopes of every level have in common: creation inside a parent, reads, pages and new names.
-// Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md, 12, 28.
+// Operations that scopes of every level have in common: creation inside a parent, reads, pages and
+// new names. Source: docs/spec.md, "Control plane", "Control-plane resources"; docs/decisions.md,
+// 12, 28.
 
 import type { Actor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
@@ -119,7 +120,7 @@ export async function addScope(
   const { name, cluster_id: clusterId } = columns;
   const inside = scopeInside(parent, { level, id, name });
   const created: Scope = clusterId === undefined ? inside : { ...inside, clusterId };
-  // Before the audit log: all code takes locks of people before the lock of the audit log.
+  // Locks the person before the audit log, as all code does, which prevents deadlocks.
   if (email !== undefined) {
     const field = levels[level].creatorField;
     await members.appointCreator({ parent, created, email, field, principal });

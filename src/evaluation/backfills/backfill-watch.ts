@@ -1,4 +1,4 @@
-// Has backfills whose workflow was ended from outside go on or end.
+// Finds backfills whose workflow ended unexpectedly, and continues or ends them.
 // Source: docs/evaluators.md, "Backfills".
 
 import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
@@ -43,7 +43,7 @@ function keyOf({ projectId, id }: BackfillRow): BackfillKey {
 }
 
 const endedOutside =
-  "its workflow was ended in Temporal; another backfill goes on, and skips what is scored";
+  "its workflow was ended in Temporal; start another backfill, which skips scored events";
 
 async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
   const { database, metrics, outbox } = options;

@@ -94,7 +94,7 @@ export async function retireDatapoint(sql: Sql, projectId: string, id: string): 
 export type NewestRevision = {
   readonly revision: number;
   readonly isCurrent: boolean;
-  /** Whether it is the current one and has the same content. */
+  /** True if the revision is current and has the content of the given datapoint. */
   readonly isSame: boolean;
 };
 

@@ -165,7 +165,7 @@ async function start(
     if (!result) throw new Error("an insert returned no row");
     if (!isFirst) throw executedBefore(result);
     await options.outbox.append(entry);
-    // Before the commit: the workflow, which starts after it, may end the run at once.
+    // Runs before the commit: the workflow, which starts after it, may end the run at once.
     await options.runs.update(project, runId, { status: "running" });
     return {
       result,

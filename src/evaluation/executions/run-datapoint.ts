@@ -85,7 +85,7 @@ async function callUntilEnded(
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
       if (outcomes[error.reason].status < 500) return refused(run, error);
-      // Other calls of the project have all places: that is no failure of this one. The step ends
+      // Other calls of the project have all places, so this call has not failed. The step ends
       // after some time, so that a cancellation is noticed.
       waits += 1;
       if (waits > waitsMax) throw error;

@@ -101,7 +101,7 @@ export async function changeMetric(
     const version = await carryOut(parts, whose, { before, plan });
     if (version !== undefined) return version;
   }
-  throw new ServiceError("OVERLOADED", "others change this metric all the time; try again");
+  throw new ServiceError("OVERLOADED", "too many concurrent changes of this metric; try again");
 }
 
 type Step = { readonly before: MetricRow; readonly plan: Plan };

@@ -123,7 +123,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      // Not on the connections of key checks, since a page may take long.
+      // Uses the connections for reads: a page may take long, and would delay key checks.
       const { rows, hasMore } = await database
         .on("reads")
         .inTurn((sql) => store.listMetrics(sql, projectId, page), { owner: projectId });

@@ -16,7 +16,7 @@ export const olderTextNames = ["criteria", "code_snippet", "prompt"] as const;
 export type SplitTexts = {
   /** The definition; undefined if none is given. */
   readonly given: GivenText | undefined;
-  /** The other texts, on top of those of the previous definition; undefined if there are none. */
+  /** Other texts of the request and of the previous definition; undefined without any. */
   readonly kept: OlderTexts | undefined;
 };
 

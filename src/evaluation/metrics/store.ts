@@ -126,7 +126,7 @@ export async function listEnabled(
   sql: Sql,
   projectId: string,
 ): Promise<readonly RoutedEvaluator[]> {
-  // Without the code, which may be a hundred megabytes per project.
+  // The code is left out, because it may be a hundred megabytes per project.
   return sql<RoutedEvaluator[]>`
     select
       evaluators.evaluator_id as "evaluatorId",

@@ -73,7 +73,7 @@ function assertPassing(
 
 /**
  * Returns the categories; null if the return type has none. Throws INVALID_ARGUMENT if a
- * categorical evaluator has none, or if two differ only in case and blanks.
+ * categorical evaluator has none, or if two differ only in case and spaces.
  */
 export function parseCategories(
   given: readonly Category[],
@@ -92,7 +92,8 @@ export function parseCategories(
     if (category.trim() === "") refuse(`${field}.category`, "must not be blank");
     // A judge's answer matches in any case.
     const key = category.trim().toLowerCase();
-    if (seen.has(key)) refuse(`${field}.category`, "is there already, but for case and blanks");
+    if (seen.has(key))
+      refuse(`${field}.category`, "is given twice; case and outer spaces do not count");
     seen.add(key);
     if (score !== null && !Number.isFinite(score)) {
       refuse(`${field}.score`, "must be a finite number");

@@ -93,7 +93,7 @@ export function createMetricVersions(parts: ChangeParts): MetricVersions {
       const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
       const { id: ownId } = await getMetric(database, projectId, id);
       const page = { limit, afterVersion };
-      // Not on the connections of key checks, since a page may take long.
+      // Uses the connections for reads: a page may take long, and would delay key checks.
       const { rows, hasMore } = await database
         .on("reads")
         .inTurn((sql) => store.listVersions(sql, ownId, page), { owner: projectId });

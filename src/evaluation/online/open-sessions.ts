@@ -10,7 +10,7 @@ export type OpenSessionsOptions = {
   readonly tracingOf: TracingOf;
 };
 
-/** Returns those of the sessions without a result whose run has not ended. */
+/** Takes sessions without a result; returns those whose run has not ended. */
 export async function findOpenSessions(
   { runs, tracingOf }: OpenSessionsOptions,
   project: ProjectScope,

@@ -30,7 +30,7 @@ export type OrgLanesOptions = {
   readonly orgMsMax: number;
 };
 
-/** Maximum wait of an organization for a lane; the next call has its work again. */
+/** Maximum wait of an organization for a lane; its work is then left for the next call. */
 const laneWaitMs = 60_000;
 const waitersMax = 1_000;
 const unref = { ref: false };
@@ -51,7 +51,7 @@ export function createOrgLanes({ max, orgMsMax }: OrgLanesOptions): OrgLanes {
     if (!leave) return;
     const until = Date.now() + orgMsMax;
     try {
-      // In random order, so that not always the same work runs out of time.
+      // The order is random, so that the same work does not run out of time in each round.
       for (const work of shuffle(works)) {
         await work.run();
         if (Date.now() > until) return;

@@ -57,7 +57,7 @@ type Candidate = QueuedEvent & {
   readonly isOfRun: boolean;
 };
 
-/** What takes events: an evaluator or an annotation queue. */
+/** An evaluator or an annotation queue. */
 type Taker = {
   /** Fields of log lines; tells takers apart. */
   readonly about: Readonly<Record<string, string | number>>;
@@ -83,7 +83,7 @@ export function createRouter(options: RouterOptions): Router {
     faulty.add(key);
     logger.warn(
       { err: error, ...about },
-      "filters cannot be applied; what has them takes no events",
+      "filters cannot be applied; the evaluator or queue takes no events",
     );
   }
 

@@ -45,7 +45,7 @@ export type QueueItems = {
     queueId: string,
     added: { readonly eventIds: readonly string[]; readonly field: string },
   ): Promise<void>;
-  /** Takes events out; those that are not in are no error. */
+  /** Removes events; events outside the queue are not an error. */
   remove(project: ProjectRef, queueId: string, eventIds: readonly string[]): Promise<void>;
   /** Completes the open events that have a number of reviews. */
   completeReviewed(project: ProjectRef, queueId: string, reviewers: number): Promise<void>;

@@ -1,5 +1,5 @@
-// What people do with the events of a queue: claim, release, complete. The places of an event are
-// given under one lock of its queue. Source: docs/queues.md; docs/decisions.md, 45.2, 45.3.
+// Reviews of a queue's events: claim, release, complete. The places of an event are given under one
+// lock of its queue. Source: docs/queues.md; docs/decisions.md, 45.2, 45.3.
 
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { reviewExplanationLengthMax } from "../../base/field-limits.ts";
@@ -31,7 +31,7 @@ export type AskedScore = {
 
 export type Reviewed = {
   readonly item: QueueItem;
-  /** What stands on the event, by metric. */
+  /** Values on the event, by metric. */
   readonly metrics: JsonObject;
 };
 
@@ -163,7 +163,8 @@ async function assertPlace(
   const own = reviews.find((review) => review.reviewer === reviewer.id);
   if (own?.completedAt) throw taken("you have reviewed the event");
   if (state === "completed") throw taken("the event has all its reviews");
-  if (!own && reviews.length >= queue.reviewers) throw taken("others hold the event now");
+  if (!own && reviews.length >= queue.reviewers)
+    throw taken("the event is claimed by other reviewers");
 }
 
 function taken(message: string): ServiceError {
@@ -202,7 +203,7 @@ function toGivenScore(
   { value, explanation }: Pick<AskedScore, "value" | "explanation">,
 ): GivenScore {
   if (value === undefined) refuse(`${field}.value`, "is required");
-  // As a judge's: a number is within the scale, and no boolean.
+  // The rule of judges holds: a number must be within the scale, and not a boolean.
   const checked = checkScore(value, { ...definition, type: "LLM" });
   if ("fault" in checked) refuse(`${field}.value`, checked.fault);
   assertText(`${field}.explanation`, explanation ?? "", reviewExplanationLengthMax);

@@ -1,4 +1,4 @@
-// What stands on an event of several people's scores of one metric.
+// Chooses the value on an event from several people's scores of one metric.
 // Source: docs/decisions.md, 45.3.
 
 import type { ScoreType } from "../metrics/definition.ts";

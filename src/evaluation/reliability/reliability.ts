@@ -1,4 +1,4 @@
-// Whether a judge can be trusted: its stored scores beside those of people on the same events.
+// Reliability of a judge: compares its stored scores with those of people on the same events.
 // Source: docs/judges.md; docs/decisions.md, 46.2 to 46.4.
 
 import type { ProjectScope } from "../../access/scope.ts";
@@ -157,7 +157,7 @@ function parseBound(field: string, text: string | undefined): number | undefined
   return Math.round((timeMs ?? 0) * 1_000);
 }
 
-/** Returns no event if a score is no boolean, number or short text. */
+/** Returns no event if a score is not a boolean, number or short text. */
 function toJudgedEvent(row: store.ScoreRow): JudgedEvent[] {
   const { event_id: eventId, start_time_us: startUs, model, judge_model: judgeModel } = row;
   const human = toScore(row.human_type, row.human);

@@ -48,7 +48,7 @@ export function createRunProgress(options: RunProgressOptions): RunProgressReade
       let waiting = 0;
       for await (const ids of tracingOf(project).runEvents.idPages(project.projectId, sessions)) {
         events += ids.length;
-        // Before the scores: an event leaves the queue when its scores are queued.
+        // Counts the queue before the scores: an event leaves it when its scores are queued.
         waiting += await queue.countWaiting(project, ids);
         for (const { evaluatorId, ...more } of await scores.countEvents(project, ids)) {
           counts.set(evaluatorId, add(counts.get(evaluatorId) ?? none, more));

@@ -107,8 +107,8 @@ function* countTexts(scores: readonly Score[]): Steps<Readonly<Record<string, nu
 }
 
 /**
- * Returns the ids of the datapoints that passed and failed, once each; those of sessions without a
- * datapoint are theirs.
+ * Returns the ids of the datapoints that passed and failed, once each. Sessions without a datapoint
+ * count by their own id.
  */
 function* splitIds(
   outcomes: readonly Pick<Score, "datapointId" | "sessionId" | "passed">[],

@@ -28,7 +28,7 @@ export async function endLostChunks(options: LostChunksOptions, clusterId: strin
   for (const { projectId, chunkId, workflowId } of still) {
     const state = await client.getState(workflowId);
     if (state === "running") {
-      // Moves it to the end of the line, so that others are checked too.
+      // Moves the chunk to the end of the queue, so that the others are checked too.
       await scores.touchChunk({ projectId, clusterId }, chunkId);
       continue;
     }

@@ -30,7 +30,7 @@ export type ChunkEnd =
   | { readonly kind: "done" }
   /** The rest is obsolete: the evaluator is disabled or deleted, or its project archived. */
   | { readonly kind: "dropped"; readonly reason: string }
-  /** Another version is deployed by now and gets the rest. */
+  /** Another version has been deployed; the rest of the events wait for it. */
   | { readonly kind: "requeued"; readonly reason: string }
   /** The evaluator failed too often in a row, in this chunk or before. */
   | { readonly kind: "disabled"; readonly reason: string }

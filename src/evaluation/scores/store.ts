@@ -12,7 +12,7 @@ import type { JudgeCall } from "../runner/runner.ts";
 import type { Score } from "./score.ts";
 import type { ResultRow } from "./result-row.ts";
 
-/** The version and the chunk of runs. */
+/** Chunk and metric version to which runs belong. */
 export type ChunkRuns = {
   readonly projectId: string;
   readonly chunkId: string;

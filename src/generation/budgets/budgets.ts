@@ -57,7 +57,7 @@ export type Budgets = {
   create(project: ProjectScope, fields: BudgetFields, actor: Actor): Promise<ChangedBudget>;
   /** Returns all budgets of a project, oldest first. */
   list(project: ProjectScope): Promise<readonly Budget[]>;
-  /** Throws INVALID_ARGUMENT for an id that is no UUID, and NOT_FOUND. */
+  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Budget>;
   /** Throws like `create` and `get`. */
   update(whose: WhoseBudget, fields: BudgetFields): Promise<ChangedBudget>;

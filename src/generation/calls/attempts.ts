@@ -154,7 +154,7 @@ export function pauseMsAfter(
   const jitterMs = random() * Math.min(pauseMsMax, firstMs * 2 ** (failures - 1));
   if (retryAfterSeconds === undefined) return jitterMs;
   const askedMs = retryAfterSeconds * 1_000;
-  // Never earlier than asked, and spread so that callers do not all return at that time.
+  // The retry is never earlier than asked, and random so that callers do not all return at once.
   return askedMs > retryAfterMsMax ? undefined : askedMs + random() * firstMs;
 }
 

@@ -11,7 +11,7 @@ export type ModelRequest = {
   readonly body: JsonObject;
   /**
    * Bytes of `body` that pass unchanged, except for the model, to a provider with the OpenAI API.
-   * Undefined: the body is written anew for the model.
+   * Undefined: the body is serialized again for the model.
    */
   readonly bytes?: Uint8Array;
   /** Whether the answer is a stream. */

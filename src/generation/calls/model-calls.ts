@@ -103,7 +103,7 @@ export function createModelCalls(options: ModelCallsOptions): ModelCalls {
             const { value, target, attempts } = await currentAnswer.run(memory, () =>
               runAttempts(route, attempting, (one) => callModel(one, request, signal)),
             );
-            if (value.kind !== kind) throw new Error("not as asked");
+            if (value.kind !== kind) throw new Error("the answer is not of the requested kind");
             const answer = value as Asked<K>["answer"];
             return { answer, target, attempts, firstByteMs: Date.now() - startedAtMs };
           },

@@ -12,7 +12,7 @@ export type Environment = (typeof environments)[number];
 export const configurationTypes = ["LLM", "pipeline"] as const;
 export type ConfigurationType = (typeof configurationTypes)[number];
 
-/** What a version keeps; the name and the environments are the configuration's own. */
+/** Content of a version; name and environments belong to the configuration. */
 export type Content = {
   readonly type: ConfigurationType;
   readonly provider: string;

@@ -109,7 +109,7 @@ export function createConfigurations(options: ChangeParts): Configurations {
         environment: env === undefined ? undefined : parseEnvironment(env),
         tags: parseTags(tags),
       };
-      // Not on the connections of key checks, since a page may take long.
+      // Uses the connections for reads: a page may take long, and would delay key checks.
       const { rows, hasMore } = await database
         .on("reads")
         .inTurn((sql) => store.listConfigurations(sql, projectId, page), { owner: projectId });

@@ -86,7 +86,7 @@ export function createConfigurationVersions(options: ChangeParts): Configuration
       const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
       await getConfiguration(database.sql(), projectId, { id });
       const page = { limit, afterVersion };
-      // Not on the connections of key checks, since a page may take long.
+      // Uses the connections for reads: a page may take long, and would delay key checks.
       const { rows, hasMore } = await database
         .on("reads")
         .inTurn((sql) => store.listVersions(sql, id, page), { owner: projectId });

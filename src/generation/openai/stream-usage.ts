@@ -4,7 +4,7 @@
 import { isJsonArray, isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { ModelRequest, StreamPart } from "../calls/model-call.ts";
 
-/** Returns a request whose stream tells its tokens; the same request if it is no stream or asks. */
+/** Returns a request whose stream tells its tokens; the same one if it asks or does not stream. */
 export function withUsage<Request extends ModelRequest>(request: Request): Request {
   const { body, bytes, isStream } = request;
   if (!isStream || asksUsage(body)) return request;

@@ -106,7 +106,7 @@ function base64FormsOf(secret: string): readonly string[] {
   if (secret.length >= innerCharactersMin) {
     for (const before of [1, 2]) {
       const encoded = Buffer.from(`${" ".repeat(before)}${secret}`).toString("base64");
-      // Without the characters that contain bits of the bytes before and of possible bytes after.
+      // Leaves out the characters that contain bits of the bytes before or after the secret.
       forms.push(encoded.slice(before + 1, -4));
     }
   }

@@ -12,7 +12,7 @@ import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
 export type ProxyRequest = Required<Omit<ModelRequest, "idempotencyKey">> & {
-  /** What a configuration adds to the recorded `config` and `inputs`, and to the prompt. */
+  /** Additions of a configuration to the recorded `config` and `inputs`, and to the prompt. */
   readonly configured?: {
     readonly config: JsonObject;
     readonly inputs: JsonObject;

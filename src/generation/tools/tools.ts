@@ -58,7 +58,7 @@ export function createTools(options: ChangeParts): Tools {
         return { result, audit };
       }),
 
-    // Not on the connections of key checks, since a long list may take long.
+    // Uses the connections for reads: a long list would delay key checks.
     list: (projectId) =>
       database.on("reads").inTurn((sql) => store.listTools(sql, projectId), { owner: projectId }),
 

@@ -24,7 +24,7 @@ create table events (
   metrics jsonb not null default '{}',
   feedback jsonb not null default '{}',
   user_properties jsonb not null default '{}',
-  -- The model by its name, which is what events are asked for most; a longer text is no name and
+  -- The model by its name, which is what events are asked for most; a longer text is not a name and
   -- would not fit into an index.
   model text generated always as (
     case when jsonb_typeof(config -> 'model') = 'string' and length(config ->> 'model') <= 256
@@ -55,7 +55,7 @@ create index events_sessions_idx on events (project_id, start_time_us desc, even
 -- Finds and counts a model's events without reading them.
 create index events_model_idx on events (project_id, model, start_time_us desc, event_id desc)
   include (event_type) where model is not null;
--- What went wrong is what people look for; few events have an error, so the index costs little.
+-- People often search for errors; few events have one, so the index costs little.
 create index events_errors_idx on events (project_id, start_time_us desc, event_id desc)
   where error is not null;
 create index events_metadata_idx on events using gin (metadata jsonb_path_ops);

@@ -1,4 +1,4 @@
--- What the control plane adds to scopes, and people with their memberships.
+-- Columns of the control plane on scopes, and people with their memberships.
 -- Columns with constant defaults and indexes on small tables: locks of milliseconds.
 
 alter table organizations add updated_at timestamptz not null default now();

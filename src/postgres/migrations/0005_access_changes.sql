@@ -1,4 +1,4 @@
--- What servers remember of keys and sign-ins and have to forget, and how far each server has read.
+-- Changes that end cached keys and sign-ins of servers, and how far each server has read.
 -- New tables only; takes no lock that anyone could wait for.
 
 create table access_changes (
@@ -13,7 +13,7 @@ create index access_changes_changed_at_idx on access_changes (changed_at);
 
 create table servers (
   server_id uuid primary key,
-  -- For the operator: host name and process id.
+  -- Host name and process id, for the operator.
   name text not null,
   started_at timestamptz not null default now(),
   seen_at timestamptz not null default now(),

@@ -1,4 +1,4 @@
--- The audit log: one chain of hashes for each organization, and one for what is above them all.
+-- The audit log: one chain of hashes for each organization, and one for changes above all of them.
 -- New tables only; takes no lock that anyone could wait for.
 
 create table audit_log (

@@ -14,7 +14,7 @@ create table outbox (
   created_at timestamptz not null default now(),
   started_at timestamptz,
   attempts integer not null default 0,
-  -- Not before this time, after an attempt that failed.
+  -- Time of the next attempt after a failed one.
   due_at timestamptz not null default now(),
   last_error text
 );

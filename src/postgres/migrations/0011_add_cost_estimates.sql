@@ -1,4 +1,4 @@
--- What a price table says that the call of a model cost, beside what its sender says.
+-- Cost of a model call by the price table, beside the cost that its sender gives.
 -- Adds columns without a default: a lock of milliseconds, and no row is written.
 
 alter table events add cost_estimate jsonb;

@@ -8,7 +8,7 @@ create table feedback (
   task text not null,
   feedback jsonb not null,
   ground_truth text,
-  -- Of the clock: writers of one generation wait for each other, and their transactions began before.
+  -- The clock's time, not the transaction's: writers of one generation wait for each other.
   created_at timestamptz not null default clock_timestamp(),
   -- Lists go by the time.
   primary key (project_id, generation_id, created_at, feedback_id)

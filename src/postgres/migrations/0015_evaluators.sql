@@ -4,11 +4,11 @@
 create table evaluators (
   evaluator_id uuid primary key,
   project_id uuid not null references projects,
-  -- Of the version that runs; the key of its scores in an event's `metrics`.
+  -- Name in the deployed version; the key of its scores in an event's `metrics`.
   name text not null,
   deployed_version integer not null,
   last_version integer not null,
-  -- Of the version that runs: whether it runs on events as they come.
+  -- Whether the deployed version runs on new events.
   is_enabled boolean not null,
   -- Counts the times that it was enabled, deployed or restored: failures in a row count afresh in each.
   enablement integer not null default 0,
@@ -49,7 +49,7 @@ create table evaluator_backfills (
   version integer not null,
   -- [{field, operator, value, type}], beside those of the metric.
   filters jsonb not null,
-  -- Start times in microseconds: from_us included, to_us excluded; null is no bound.
+  -- Start times in microseconds: from_us included, to_us excluded; null means no bound.
   from_us bigint,
   to_us bigint,
   include_failed boolean not null,
@@ -60,7 +60,7 @@ create table evaluator_backfills (
   -- Workflow of that run.
   workflow_id text not null,
   matched integer not null,
-  -- Where the next chunk begins: after this event, going back in time; null at the start.
+  -- The next chunk begins after this event, going back in time; null at the start.
   after_us bigint,
   after_event_id text,
   -- When it last got on.

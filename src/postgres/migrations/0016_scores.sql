@@ -1,4 +1,4 @@
--- What evaluators do with events, beside the events: queued, running, scored, failed.
+-- Runs of evaluators on events, stored beside the events: queued, running, scored, failed.
 -- New tables, and a trigger on events: writers wait while that is made, which takes no time once
 -- those that are under way have committed.
 
@@ -32,11 +32,11 @@ create table scores (
   failure text,
   -- {provider, model, promptTokens, completionTokens, cost, answer} of the call of a judge.
   judge jsonb,
-  -- The event first, so that its scores are found when it goes, or is asked about.
+  -- The event's id comes first, so that the key finds all scores of an event.
   primary key (project_id, event_id, evaluator_id, version)
 );
 
--- A score goes with its event, and whoever inserts one holds the event. No foreign key: checking it
+-- A score goes with its event, and its insert locks the event. No foreign key: checking it
 -- row by row cost ten times the insert when measured, and archiving deletes events by the thousand.
 create function delete_scores_of_events() returns trigger language plpgsql as $$
 begin
@@ -50,7 +50,7 @@ create trigger events_scores_go after delete on events
   referencing old table as gone
   for each statement execute function delete_scores_of_events();
 
--- Small, whatever was scored: only what waits or runs is in them.
+-- Small, because they hold only waiting and running work.
 create index scores_queued_idx on scores (project_id, evaluator_id, version, queued_at)
   where state = 'queued';
 create index scores_running_idx on scores (project_id, chunk_id) where state = 'running';
@@ -60,7 +60,7 @@ create table evaluation_chunks (
   project_id uuid not null,
   chunk_id uuid not null,
   evaluator_id uuid not null,
-  -- Of the version.
+  -- Name in this version.
   evaluator_name text not null,
   version integer not null,
   enablement integer not null,
@@ -71,7 +71,7 @@ create table evaluation_chunks (
   scored integer not null default 0,
   failed integer not null default 0,
   skipped integer not null default 0,
-  -- Of the judge's calls.
+  -- Totals of the judge's calls.
   judge_prompt_tokens bigint not null default 0,
   judge_completion_tokens bigint not null default 0,
   -- US dollars of those whose price is known.
@@ -88,7 +88,7 @@ create table evaluation_chunks (
 
 create index evaluation_chunks_open_idx on evaluation_chunks (project_id, evaluator_id)
   where ended_at is null;
--- For sums over the last days.
+-- Serves sums over the last days.
 create index evaluation_chunks_evaluator_idx
   on evaluation_chunks (project_id, evaluator_id, created_at);
 create index evaluation_chunks_backfill_idx on evaluation_chunks (project_id, backfill_id)

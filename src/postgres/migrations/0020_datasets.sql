@@ -48,7 +48,7 @@ create table datapoints (
   linked_event text,
   -- Bytes of the texts.
   bytes integer not null,
-  -- Of the first revision.
+  -- Time of the first revision.
   created_at timestamptz not null,
   -- Absent in the first revision.
   updated_at timestamptz,

@@ -28,7 +28,7 @@ create table run_executions (
   primary key (project_id, run_id)
 );
 
--- Small: only what has not ended is in it.
+-- Small, because it holds only executions that have not ended.
 create index run_executions_open_idx on run_executions (moved_at) where ended_at is null;
 
 create table run_execution_results (

@@ -1,7 +1,7 @@
 -- Alerts and notifications, in the control database. New tables only; takes no lock that anyone
 -- could wait for.
 
--- Where the notifications of one alert, or of one budget, go.
+-- Targets of the notifications of one alert, or of one budget.
 create table notification_targets (
   owner_id uuid primary key,
   project_id uuid not null references projects,
@@ -50,7 +50,7 @@ create table alerts (
   sample_size_min integer not null,
   is_active boolean not null,
   is_muted boolean not null,
-  -- Increases with each change of what is measured or compared.
+  -- Increases with each change of the measure or the threshold.
   revision integer not null default 1,
   condition text not null check (condition in ('active', 'triggered', 'resolved')),
   -- End of the next period to be checked.

@@ -1,5 +1,5 @@
--- Budgets in the control database, and what is spent of them in the cluster of the project's
--- events, where the events of the calls are. New tables only; takes no lock that anyone could wait
+-- Budgets in the control database, and their spend in the cluster of the project's events, where
+-- the events of the calls are. New tables only; takes no lock that anyone could wait
 -- for.
 
 create table budgets (

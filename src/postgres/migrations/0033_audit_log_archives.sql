@@ -1,4 +1,4 @@
--- Archivals that somebody asked for, by organization and by scope. Rows of archived contents, which
+-- Archivals that a caller requested, by organization and by scope. Rows of archived contents, which
 -- the workflow writes, are not among them. Changes wait while the indexes are built, which reads the
 -- audit log twice: a second or so for a million rows.
 

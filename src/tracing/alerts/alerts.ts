@@ -48,7 +48,7 @@ export type Alerts = {
   create(project: ProjectScope, fields: AlertFields, actor: Actor): Promise<ChangedAlert>;
   /** Returns all alerts of a project, oldest first. */
   list(project: ProjectScope): Promise<readonly Alert[]>;
-  /** Throws INVALID_ARGUMENT for an id that is no UUID, and NOT_FOUND. */
+  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Alert>;
   /** Changes the given fields. Throws like `create` and `get`. */
   update(whose: WhoseAlert, fields: AlertFields): Promise<ChangedAlert>;

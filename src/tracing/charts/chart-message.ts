@@ -167,7 +167,7 @@ export function toFields(message: FieldsMessage | undefined): ChartFields {
   return {
     ...{ name, metric, description, func, groupBy, bucketing, ownerId },
     range: dateRange,
-    // Without a kind it is one measure over time again.
+    // An empty kind resets the chart to one measure over time.
     shown: shown && (shown.kind === "" ? null : toShown(shown)),
     filters: filters?.map(toFilterInput),
   };

@@ -36,7 +36,7 @@ export type ChartSeries = {
   readonly measure: string;
   /** Value of the split; null for events without it, for the others, and without a split. */
   readonly split: string | null;
-  /** Whether the series is that of all values that have none of their own. */
+  /** True for the series of all values without their own series. */
   readonly isOther: boolean;
   /** One for each bucket; null without a number. */
   readonly values: readonly (number | null)[];
@@ -46,7 +46,7 @@ export type ChartResult = {
   readonly kind: ChartQuestion["kind"];
   /** Starts of time in ISO 8601, values of the split, or the bounds of bars; none for a scalar. */
   readonly buckets: readonly JsonValue[];
-  /** Whether the last bucket is that of all values without one; a value may read the same. */
+  /** True if the last bucket is for all values without their own; a value may have its name. */
   readonly hasOtherBucket: boolean;
   readonly series: readonly ChartSeries[];
   readonly measures: readonly Measure[];
@@ -68,7 +68,7 @@ export type Charts = {
   query(projectId: ProjectId, request: ChartRequest, reading?: Reading): Promise<ChartResult>;
   /** Returns the recorded fields of a project, which tell what it can measure. */
   fieldsOf(projectId: ProjectId, reading?: Reading): Promise<ProjectFields>;
-  /** Counts the events whose own number meets a threshold. Throws like `query`. */
+  /** Counts the events whose value of the measure meets a threshold. Throws like `query`. */
   countMeeting(
     projectId: ProjectId,
     request: MeetingRequest,
@@ -249,7 +249,7 @@ function toResult(
 function cellsOf(rows: readonly CellRow[], times: readonly number[] | undefined) {
   const placeOf = new Map(times?.map((time, place) => [time, place]));
   const width = rows.reduce((most, { rank }) => Math.max(most, rank), 0) + 1;
-  // Undefined where there is no event.
+  // Undefined without events.
   const cells: CellRow["values"][] = [];
   for (const { bucketMs, rank, values } of rows) {
     cells[(placeOf.get(bucketMs) ?? 0) * width + rank] = values;
@@ -258,7 +258,7 @@ function cellsOf(rows: readonly CellRow[], times: readonly number[] | undefined)
     cells[bucket * width + rank];
 }
 
-/** Returns whether a measure is 0 where there is no event. */
+/** Returns whether a measure is 0 without events. */
 function isCounted(measure: Measure | undefined): boolean {
   return measure?.aggregation === "count" || measure?.aggregation === "sum";
 }

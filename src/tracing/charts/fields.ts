@@ -1,4 +1,4 @@
-// What a chart measures and splits by: named measures, columns, and paths into the buckets of an
+// Measures and split fields of charts: named measures, columns, and paths into the buckets of an
 // event, looked up in the field catalogue.
 
 import { refuseChoice } from "../../base/choices.ts";
@@ -117,7 +117,7 @@ function isExact(path: Path): path is readonly string[] {
   return path.length > 0 && !path.includes(anyItem);
 }
 
-/** Returns the bucket that a name is a path into; a whole bucket is no value to measure. */
+/** Returns the bucket that a name is a path into; a whole bucket cannot be measured. */
 function bucketInside(name: string): Bucket | undefined {
   const bucket = bucketOf(name);
   return bucket !== undefined && name.length > bucket.length + 1 ? bucket : undefined;

@@ -1,4 +1,4 @@
-// What a stored chart shows beyond one measure over time: kind, measures, buckets, split.
+// Display of a stored chart beyond one measure over time: kind, measures, buckets, split.
 // Source: docs/decisions.md, 47.3.
 
 import { refuse } from "../../base/errors.ts";
@@ -34,8 +34,8 @@ export const shownNames: FieldNames = {
 };
 
 /**
- * Checks what a chart is to show, without looking for recorded values. Throws INVALID_ARGUMENT
- * naming the field.
+ * Checks the kind and measures of a chart, without looking for recorded values. Throws
+ * INVALID_ARGUMENT naming the field.
  */
 export function parseShown(shown: ShownChart): ShownChart {
   const names = shownNames;
@@ -49,7 +49,7 @@ export function parseShown(shown: ShownChart): ShownChart {
     assertCount(names.splitLimit, splitLimit, chartSplitsMax);
   }
   assertText(names.split, splitBy, chartFieldLengthMax);
-  if (splitBy !== "" && !isSplit(splitBy)) refuse(names.split, "is no field to split by");
+  if (splitBy !== "" && !isSplit(splitBy)) refuse(names.split, "is not a field to split by");
   return {
     kind,
     measures: measures.map(parseMeasure),

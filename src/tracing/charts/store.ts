@@ -146,7 +146,7 @@ function clockStartSql(sql: Sql, unit: BucketUnit, timezone: string): Fragment {
 
 /** Selects the first moment of the day, week or month of `at`. */
 function dateStartSql(sql: Sql, unit: BucketUnit, timezone: string): Fragment {
-  // Postgres takes the later one where a date has two midnights.
+  // Where a date has two midnights, Postgres converts to the later one; this finds the earlier.
   return sql`
     select min(midnight.at)
     from (values (date_trunc(${unit}::text, at at time zone ${timezone}::text))) as local (date)

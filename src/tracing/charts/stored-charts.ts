@@ -66,7 +66,7 @@ export type StoredCharts = {
   create(project: ProjectScope, fields: ChartFields, actor: Actor): Promise<StoredChart>;
   /** Returns all charts of a project, oldest first. */
   list(project: ProjectScope): Promise<readonly StoredChart[]>;
-  /** Throws INVALID_ARGUMENT for an id that is no UUID, and NOT_FOUND. */
+  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<StoredChart>;
   /** Changes the given fields. Throws like `create` and `get`. */
   update(whose: WhoseChart, fields: ChartFields): Promise<StoredChart>;
@@ -91,7 +91,7 @@ export function createStoredCharts(options: ChangeParts): StoredCharts {
         return { result, audit };
       }),
 
-    // Not on the connections of key checks, since a long list may take long.
+    // Uses the connections for reads: a long list would delay key checks.
     list: ({ projectId }) =>
       database
         .on("reads")
@@ -138,7 +138,7 @@ function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<New
   const aggregation = textOf("func", fields.func, before.aggregation, chartFieldLengthMax);
   if (aggregation !== null) parseAggregation("func", aggregation, undefined);
   const groupBy = textOf("groupBy", fields.groupBy, before.groupBy, chartFieldLengthMax);
-  if (groupBy !== null && !isSplit(groupBy)) refuse("groupBy", "is no field to group by");
+  if (groupBy !== null && !isSplit(groupBy)) refuse("groupBy", "is not a field to group by");
   if (metric === undefined || !isMeasure(metric)) {
     refuse("metric", "must be event_count, another measure, or a path of an event");
   }
@@ -190,7 +190,7 @@ function textOf(
   return given === "" ? null : given;
 }
 
-/** Returns a range to store. Throws INVALID_ARGUMENT naming the field, which `path` begins. */
+/** Returns a range to store. Throws INVALID_ARGUMENT naming the field below `path`. */
 export function parseRange(path: string, { relative, gte, lte }: GivenRange): StoredRange {
   if (relative !== undefined && relative !== "") {
     if (gte !== undefined || lte !== undefined) refuse(path, "must be relative or bounds");

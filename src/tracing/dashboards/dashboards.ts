@@ -41,7 +41,7 @@ export type Dashboards = {
   create(project: ProjectScope, fields: DashboardFields, actor: Actor): Promise<Dashboard>;
   /** Returns all dashboards of a project, by name. */
   list(project: ProjectScope): Promise<readonly Dashboard[]>;
-  /** Throws INVALID_ARGUMENT for an id that is no UUID, and NOT_FOUND. */
+  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Dashboard>;
   /** Changes the given fields. Throws like `create` and `get`. */
   update(whose: WhoseDashboard, fields: DashboardFields): Promise<Dashboard>;

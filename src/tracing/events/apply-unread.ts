@@ -46,7 +46,7 @@ export function createApplyUnread(database: Database, derivations: Derivations):
   /** Returns the event types under which all fields of an update are recorded. */
   function typesOf({ projectId, eventId }: Entry, given: EventFields): string[] {
     return eventTypes.filter((event_type) => {
-      // As the session itself, which has no parent; every other event's parent is recorded.
+      // The session itself has no parent; the parent of every other event is recorded.
       const event = { ...given, event_type, session_id: eventId, start_time: 0 };
       return fields.unseen(projectId, event).length === 0;
     });

@@ -62,7 +62,7 @@ export function markingOf(sql: Sql, hours: readonly HourKey[]): Fragment {
       ${hours.map(({ hour }) => hour)}::integer[], ${unmarkedMs})`;
 }
 
-/** What a statement returns of each event that it changed or deleted, for `markChanged`. */
+/** Columns that a statement returns of each changed or deleted event, for `markChanged`. */
 export type ChangedRow = { readonly event_type: string; readonly start_time_us: number };
 
 /** Marks the past hours of changed events of a project. */

@@ -63,7 +63,7 @@ function toWholeEvent(input: EventInput, fields: EventFields, path: string): Eve
   const given = parseId(input.event_id, path, "event_id");
   const isPart =
     given !== undefined && fields.session_id !== undefined && given !== fields.session_id;
-  // A session inside another is an event of that type (docs/decisions.md, 38).
+  // An event of type session inside another session is a part (docs/decisions.md, 38).
   if (fields.event_type === "session" && !isPart) return parseSessionEvent(input, fields, path);
   const event_id = given ?? createUuid();
   if (event_id === fields.session_id) {

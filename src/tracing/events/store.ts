@@ -159,7 +159,7 @@ export async function mergeMetrics(
   await markChanged(sql, projectId, changed);
 }
 
-/** What an id is whose row is not a session with a name. */
+/** Kind of a row that is not a session with a name. */
 export type NamelessKind = "session" | "pending" | "event";
 
 /** Returns the kinds of those given session ids whose row is not a session or has no name. */
@@ -192,7 +192,7 @@ export type SessionTimes = EventKey & {
  */
 export async function widenSessions(sql: Sql, times: readonly SessionTimes[]): Promise<void> {
   const byProject = Map.groupBy(times, (row) => row.project_id);
-  // In the order of every writer, against deadlocks.
+  // Every writer uses this order, which prevents deadlocks.
   for (const projectId of [...byProject.keys()].toSorted()) {
     await widenSessionsOf(sql, projectId, byProject.get(projectId) ?? []);
   }

@@ -46,13 +46,13 @@ export type WrittenEvent = { readonly projectId: string; readonly after: Counted
 export type QueuedRow = {
   readonly project_id: string;
   readonly queue_id: string;
-  /** Escaped by postgres-text.ts. */
+  /** Ids as postgres-text.ts escapes them. */
   readonly event_ids: readonly string[];
 };
 
 /**
- * Returns whether a listener must hear of a project's writes in their transaction. A commit of one
- * statement stores the rows of `queuedOf` itself, so a listener with that need not.
+ * Returns whether a listener must be called in the transaction of a project's writes. False for a
+ * listener with `queuedOf`: a commit of one statement stores those rows itself.
  */
 export function mustHear(listener: WrittenListener | undefined, projectId: string): boolean {
   return listener !== undefined && listener.queuedOf === undefined && listener.wants(projectId);

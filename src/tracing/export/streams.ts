@@ -84,7 +84,7 @@ function createQuota(ofProjectMax: number, max: number) {
 }
 
 function tooMany(what: string): ServiceError {
-  return new ServiceError("OVERLOADED", `${what} are running, as many as may; try again`);
+  return new ServiceError("OVERLOADED", `the maximum of ${what} is running; try again`);
 }
 
 /**

@@ -86,8 +86,8 @@ export function createDeletion(options: DeletionOptions): Deletion {
       const events = clusters.database(project.clusterId).on("commits");
       const run = await openRun(events, { id: runId, projectId, cutoff: new Date(cutoffMs) });
       if (run.state === "completed") return toStep(run);
-      // The days may have been raised, or the retention ended, since the run was asked for. A newer
-      // run does what is left, so that runs which fail for days do not pile up.
+      // The days may have been raised, or the retention ended, since the run was requested. A newer
+      // run deletes the remaining events, so that runs which fail for days do not pile up.
       const kept = await store.findRetention(database.sql(), projectId);
       const isWanted =
         kept !== undefined &&

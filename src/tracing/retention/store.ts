@@ -206,7 +206,7 @@ export type Deleted = {
   readonly feedback: number;
 };
 
-/** Deletes locked sessions with all that belongs to them, and counts the rows. */
+/** Deletes locked sessions with all dependent rows, and counts the rows. */
 export async function deleteSessions(
   sql: Sql,
   projectId: string,

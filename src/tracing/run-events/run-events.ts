@@ -120,7 +120,7 @@ export function createRunEvents(
   };
 }
 
-/** An event whose datapoint may still be that of its session. */
+/** An event that may still get the datapoint of its session. */
 type OpenEvent = { -readonly [K in keyof RunEvent]: RunEvent[K] };
 
 function addEvents(found: OpenEvent[], part: store.RunEventPart): void {

@@ -62,7 +62,7 @@ function resolveParents(events: readonly Branch[]): Places {
 
 // Follows each chain upwards once; a chain that meets itself is cut where it was entered.
 function openCircles(parents: Places): void {
-  // By index: number of the chain that passed it, counted from 1.
+  // Number of the chain that passed each index, counted from 1.
   const passedBy = new Int32Array(parents.length);
   for (let start = 0; start < parents.length; start += 1) {
     let place = start;

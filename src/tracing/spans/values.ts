@@ -72,7 +72,7 @@ function firstVisible(text: string): string | undefined {
   return text[at];
 }
 
-/** Returns whether a number is no integer past 2^53 and no power past 1e308, which lose digits. */
+/** Returns whether a number is within ±(2^53 - 1); larger integers have lost digits. */
 function isExact(number: number): boolean {
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER;
 }

@@ -8,7 +8,7 @@ import type { FilterInput } from "../export/filter.ts";
 
 export type ViewSort = { readonly field: string; readonly direction: string };
 
-/** What a view shows. */
+/** Stored state of a view. */
 export type ViewState = {
   readonly filters: readonly FilterInput[];
   readonly range: StoredRange | null;

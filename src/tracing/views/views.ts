@@ -49,7 +49,7 @@ export type Views = {
   create(viewer: Viewer, fields: ViewFields): Promise<View>;
   /** Returns the shared views and the actor's own, by name; of one page if it is given. */
   list(viewer: Viewer, page: string | undefined): Promise<readonly View[]>;
-  /** Throws INVALID_ARGUMENT for an id that is no UUID, and NOT_FOUND. */
+  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(viewer: Viewer, id: string): Promise<View>;
   /** Changes the given fields. Throws like `create` and `get`. */
   update(viewer: Viewer, id: string, fields: ViewFields): Promise<View>;

@@ -53,7 +53,7 @@ export function createOpenApiDocument(
         "Tracing and generation for LLM applications. The same calls answer as gRPC, gRPC-Web " +
         "and Connect. Every limit of `x-limits` holds for all of them; `x-body-bytes-max` is the " +
         "largest body of a call, after inflating.",
-      // Under the names in docs/limits.md.
+      // The limits have the names of docs/limits.md.
       "x-limits": {
         ...requestLimits,
         ...tenantLimits,

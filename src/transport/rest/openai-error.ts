@@ -37,7 +37,7 @@ export function openAiErrorBody(error: ServiceError): object {
   return { error: { message: text, type, param: null, code: codeOf(error) } };
 }
 
-/** What OpenAI's API answers as type and code once a quota is spent. */
+/** Type and code in OpenAI's API of a spent quota. */
 const spentQuota = "insufficient_quota";
 
 function typeOf({ reason }: ServiceError): string {

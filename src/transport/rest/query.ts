@@ -85,7 +85,7 @@ function readTexts(field: DescField, texts: readonly string[]): unknown {
 function readText(field: DescField, text: string): unknown {
   if (field.message) return parseJson(text);
   if (field.scalar === ScalarType.BOOL) {
-    // In either case: Python clients write `True`.
+    // Upper case counts too: Python clients write `True`.
     const value = text.toLowerCase();
     if (value === "true" || value === "false") return value === "true";
     throw new FieldFault("must be true or false");

@@ -79,7 +79,7 @@ async function archiveScope(input: ArchiveScopeInput): Promise<Progress> {
     await markArchived(input);
     await revokeKeys(input);
   }
-  // In parallel to the work: counting an unavailable cluster must not delay the others.
+  // Counts in parallel to the work: an unavailable cluster must not delay the others.
   const counting = new CancellationScope();
   const counted = counting.run(async () => {
     for (let ms = countMsMin; !workflowInfo().continueAsNewSuggested; ms *= 1.3) {

@@ -101,8 +101,8 @@ describe("archiving", () => {
       expect.objectContaining({
         reason: "SCOPE_NOT_EMPTY",
         message:
-          `there is ${inside} inside; archive what is inside first, ` +
-          "or send dangerously_delete_child_scopes=true to archive all of it",
+          `there is ${inside} inside; archive the contents first, ` +
+          "or send dangerously_delete_child_scopes=true to archive everything",
       }) as Error,
     );
 

@@ -173,8 +173,8 @@ type Changes = {
 };
 
 /**
- * Makes one version of each dataset that has changes. Returns the number of that of the import's
- * dataset; 0 if nothing changed in it.
+ * Creates one version of each dataset that has changes. Returns the version number of the import's
+ * dataset; 0 if it has no changes.
  */
 async function addVersions(
   sql: Sql,

@@ -64,7 +64,7 @@ function fromJson(text: string): Found | undefined {
   return { value: inner, explanation: explanationIn(json) };
 }
 
-/** Removes a pair of brackets; a text with one of the two is no score. */
+/** Removes a pair of brackets; a text with one of the two is not a score. */
 function withoutBrackets(text: string): string {
   return wholeBracketed.exec(text)?.[1] ?? text;
 }

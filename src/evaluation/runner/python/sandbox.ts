@@ -129,7 +129,7 @@ export function createPythonSandbox(options: PythonSandboxOptions): PythonSandbo
     isCrowded: () => places.isCrowded(),
     start: idle.start,
     async close() {
-      closing.abort(new ServiceError("SHUTTING_DOWN", "the service stops; try again"));
+      closing.abort(new ServiceError("SHUTTING_DOWN", "the service is stopping; try again"));
       inspector.close();
       idle.close();
     },

@@ -16,7 +16,7 @@ export type KeptSums = {
   readonly bytes: number;
 };
 
-/** What keeps sums, with its approximate bytes of memory. */
+/** Owner of kept sums, with its approximate bytes of memory. */
 export type KeepsSums = { keptSums: KeptSums | undefined; bytes: number };
 
 /** Each value of the split is a group, whatever its bucket. */

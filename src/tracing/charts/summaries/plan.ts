@@ -1,11 +1,11 @@
-// What a question needs of the summary of an hour, and which questions summaries can answer.
+// Parts of an hour's summary that a question needs, and questions that summaries can answer.
 
 import { createHash } from "node:crypto";
 import type { Condition } from "../../export/condition.ts";
 import type { Aggregation, ChartQuestion } from "../chart-query.ts";
 import type { NumberSource, TextSource } from "../fields.ts";
 
-/** What a summary keeps of the numbers of a group, besides how many there are. */
+/** Aggregate of a group's numbers that a summary keeps besides their count. */
 export type Kept = "sum" | "min" | "max" | "values";
 
 export type KeptSource = { readonly source: NumberSource; readonly keeps: readonly Kept[] };

@@ -55,7 +55,7 @@ export function createBook(): Book {
 const hourBytes = 500;
 const splitBytes = 100;
 
-/** Ends of ranges whose summaries are kept: those of two charts that are asked for in turn. */
+/** Number of range ends whose summaries are kept: two charts may be requested in turn. */
 const endsMax = 4;
 
 /** Returns the summary of a stretch that is kept; undefined if there is none. */

@@ -9,7 +9,7 @@ import type { Summary } from "./summary.ts";
 export type Part = {
   readonly bucket: number;
   readonly summary: Summary;
-  /** Whether it is the one that is kept of its hour. */
+  /** True for the summary that is kept of its hour. */
   readonly isKept: boolean;
 };
 

@@ -12,7 +12,7 @@ export class ApiError extends Error {
   readonly errorCode: string;
   /** Name of the requested field if no event has a value in it; undefined for other errors. */
   readonly unrecordedField: string | undefined;
-  /** What a person can do about it; a full sentence. */
+  /** Advice for the person; a full sentence. */
   readonly advice: string;
   /** Whether the same call may succeed when it is sent again. */
   readonly isTransient: boolean;
@@ -72,7 +72,7 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError(message, { errorCode, unrecordedField, isTransient, cause: error });
 }
 
-/** Returns whether the call was given up by the page itself, which is no error to show. */
+/** Returns whether the page itself cancelled the call; such an error is not shown. */
 export function isCancelled(error: unknown): boolean {
   if (error instanceof ApiError) return isCancelled(error.cause);
   return ConnectError.from(error).code === Code.Canceled;

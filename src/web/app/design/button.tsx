@@ -11,7 +11,7 @@ export type ButtonProps = ComponentProps<"button"> & {
   readonly size?: "small" | "medium";
   readonly icon?: ReactNode;
   /**
-   * Says what is going on, in place of the label, and keeps the button from being pressed again.
+   * Text in place of the label while work runs; keeps the button from being pressed again.
    */
   readonly busyLabel?: string | false | undefined;
   /** Renders the child element, such as a Link, with the look of a button. */
@@ -45,7 +45,7 @@ export function Button(props: ButtonProps) {
 }
 
 export type IconButtonProps = Omit<ComponentProps<"button">, "children"> & {
-  /** What the button does; read out, and shown on hover. */
+  /** Action of the button; read out, and shown on hover. */
   readonly label: string;
   readonly icon: ReactNode;
   /** Keys that do the same, shown on hover. */

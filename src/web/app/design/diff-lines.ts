@@ -1,4 +1,4 @@
-// What differs between two texts, line by line. Pure.
+// Differences between two texts, line by line. Pure.
 
 export type DiffLine = {
   readonly kind: "same" | "added" | "removed";

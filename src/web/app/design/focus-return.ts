@@ -30,7 +30,7 @@ export function useFocusReturn(): FocusReturn {
     onCloseAutoFocus: (event) => {
       event.preventDefault();
       for (const origin of origins.current) {
-        // What took the focus meanwhile keeps it; a gone or disabled origin does not take it.
+        // An element that took the focus meanwhile keeps it; a gone or disabled origin takes none.
         if (document.activeElement !== document.body) break;
         origin.focus({ preventScroll: true });
       }

@@ -6,7 +6,7 @@ const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFrac
 const exactTime = new Intl.DateTimeFormat(locale, {
   dateStyle: "medium",
   timeStyle: "long",
-  // As the axes of charts have it.
+  // The axes of charts use the same hours.
   hourCycle: "h23",
 });
 

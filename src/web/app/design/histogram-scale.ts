@@ -12,7 +12,7 @@ export type Bucket = {
 
 const hourMs = 3_600_000;
 
-/** Returns the buckets of their starts; the last one is as wide as the one before. */
+/** Returns the buckets that begin at the given starts; the last two are equally wide. */
 export function toBuckets(times: readonly number[]): readonly Bucket[] {
   const [first, last] = [times[0], times.at(-1)];
   if (first === undefined || last === undefined) return [];

@@ -149,7 +149,7 @@ export type ConfirmDialogProps = {
   readonly isOpen: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** What happens, and whether it can be undone. */
+  /** Effect of the action, and whether it can be undone. */
   readonly description: ReactNode;
   /** Label of the button that does it, a verb with its object. */
   readonly action: string;

@@ -56,7 +56,7 @@ export function ErrorState({ error, onRetry, isInline = false }: ErrorStateProps
 /** Time before anything says that it waits: shorter waits would only flicker. */
 const quietMs = 200;
 
-/** Says what is waited for, once that takes longer than a moment. */
+/** Names the awaited thing once the wait takes longer than a moment. */
 export function Loading({ what }: { readonly what: string }) {
   const [isShown, setShown] = useState(false);
   useEffect(() => {

@@ -259,7 +259,7 @@ function linked<Item extends RowData>(column: Column<Item>, row: Item, href: str
   const content = column.cell(row);
   if (href === undefined || column.hasControl === true) return content;
   return (
-    // Not dragged, so that its text can be marked; the focus stays in the table for its keys.
+    // The link cannot be dragged, so that its text can be selected; the table keeps the focus.
     <a className="table-link" href={href} tabIndex={-1} draggable={false} onFocus={focusGrid}>
       {content}
     </a>

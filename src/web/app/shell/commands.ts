@@ -6,9 +6,9 @@
 import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 
 export type Command = {
-  /** Unique: area and act, such as `traces.live`. */
+  /** Unique name of area and action, such as `traces.live`. */
   readonly id: string;
-  /** What it does, a verb first. */
+  /** Action of the command, verb first. */
   readonly title: string;
   /** Heading in the palette and among the keys; default `This page`. */
   readonly group?: string;
@@ -50,10 +50,10 @@ function subscribe(listener: () => void): () => void {
 /** Registers commands while the component is on the screen. */
 export function useCommands(own: readonly Command[]): void {
   const source = useRef(own);
-  // What the palette shows of them; their functions change with each render and are read when
-  // needed.
+  // The texts in the palette. Functions are left out: they change with each render, and are read
+  // when needed.
   const shown = own.map(({ id, title, keys }) => `${id} ${title} ${keys ?? ""}`).join("\n");
-  // Before the page is drawn: a key that is pressed at once acts on what is seen.
+  // Runs before the page is drawn, so that an early key press acts on the visible page.
   useLayoutEffect(() => {
     source.current = own;
   });

@@ -1,4 +1,4 @@
-// What `?` shows: every key that does something on this page.
+// The dialog of `?`: all keys of this page.
 
 import { Keys } from "../design/keys.tsx";
 import { Dialog } from "../design/overlay.tsx";

@@ -1,4 +1,4 @@
-// What stands in the place of a page that failed: the rest of the app goes on.
+// Replaces a page that failed; the rest of the app keeps working.
 
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
 import { Button } from "../design/button.tsx";

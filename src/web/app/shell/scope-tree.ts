@@ -1,5 +1,5 @@
-// What a person may see of organizations, data planes, workspaces and projects: the tree is read
-// level by level, downwards from the scopes where the person has a role.
+// Organizations, data planes, workspaces and projects that a person may see. The tree is read level
+// by level, downwards from the scopes where the person has a role.
 
 import type {
   DescMessage,

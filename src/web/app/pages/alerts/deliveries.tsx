@@ -89,7 +89,7 @@ type NotificationPage = { readonly data: Notification[] };
 
 type DeliveryTableProps = {
   readonly pages: UseInfiniteQueryResult<InfiniteData<NotificationPage>, ApiError>;
-  /** What to do while nothing was sent. */
+  /** Advice that is shown while nothing has been sent. */
   readonly children: ReactNode;
 };
 

@@ -48,7 +48,7 @@ function AnswerNumbers({ run }: { readonly run: Run }) {
       <KeyValue
         isRow
         items={[
-          // By one clock, so the first word is never later than the whole answer.
+          // One clock measures both, so the first word is never later than the whole answer.
           { label: "First word in this browser", value: <Duration value={firstWordMs} /> },
           { label: "Whole answer in this browser", value: <Duration value={totalMs} /> },
           // The number of traces and charts. The way to the browser and back is not in it.

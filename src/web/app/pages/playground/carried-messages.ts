@@ -8,7 +8,7 @@ import { type DraftMessage, isFields, newMessage, toDraftMessages } from "./draf
 
 export type Carried = {
   readonly messages: readonly DraftMessage[];
-  /** What the messages do not hold, as parts of a sentence. */
+  /** Parts that the messages do not hold, as parts of a sentence. */
   readonly notes: readonly string[];
 };
 

@@ -7,7 +7,7 @@ export type DraftMessage = {
   readonly id: string;
   readonly role: string;
   readonly text: string;
-  /** True for a content that is no text: `text` is its JSON. */
+  /** True for content other than text: `text` is its JSON. */
   readonly isJson?: boolean;
   /** Other fields, such as `tool_calls`, which are sent as they came. */
   readonly rest?: JsonObject;
@@ -40,7 +40,7 @@ export type Draft = {
   readonly columns: readonly Column[];
   /** Name of the prompt that was opened, under which the draft is saved again. */
   readonly promptName?: string;
-  /** What the opened event or prompt has and the draft does not hold, as parts of a sentence. */
+  /** Parts of the opened event or prompt that the draft lacks, as parts of a sentence. */
   readonly leftOut?: readonly string[];
 };
 
@@ -112,7 +112,7 @@ export function toHyperparameters({ parameters }: Column): JsonObject {
     if (typed === undefined || typed === "") return [];
     if (name === "stop") return [[name, typed.split("\n").filter(Boolean)]];
     const value = Number(typed);
-    // The service names a value that is no number.
+    // The service names a value that is not a number.
     return [[name, Number.isNaN(value) ? typed : value]];
   });
   return Object.fromEntries(entries);

@@ -1,5 +1,5 @@
-// What the address opens in the playground: a recorded model event or a saved prompt, as a draft.
-// Both leave the address once they were read: a reload keeps the draft as it was changed since.
+// Reads the address of the playground: a recorded model event or a saved prompt, as a draft.
+// Both leave the address once they are read, so that a reload keeps later changes of the draft.
 
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";

@@ -1,4 +1,4 @@
-// What a person may choose for a metric, by its number key. Pure.
+// Choices for a metric, by their number keys. Pure.
 
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";

@@ -1,5 +1,5 @@
-// What one does with an event: copy it in the form that is needed, open it in the playground,
-// add it to a dataset.
+// Actions on an event: copy it in the form that is needed, open it in the playground, add it to a
+// dataset.
 
 import { useNavigate } from "@tanstack/react-router";
 import { Braces, Database, Ellipsis, Filter, Link as LinkIcon, Play, Terminal } from "lucide-react";

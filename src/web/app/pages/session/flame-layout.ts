@@ -3,7 +3,7 @@
 
 import type { SessionTree, TreeNode } from "./session-tree.ts";
 
-/** What the colour of a frame tells. */
+/** Quantity that the colour of a frame shows. */
 export type FlameColor = "time" | "tokens" | "cost";
 
 export type Frame = {
@@ -13,7 +13,7 @@ export type Frame = {
   /** 0 to 1, of the whole width. */
   readonly from: number;
   readonly to: number;
-  /** What the colour tells: self time in ms, tokens, or US dollars; of the event itself. */
+  /** Quantities of the event without its children: time in ms, tokens, US dollars. */
   readonly values: Readonly<Record<FlameColor, number>>;
 };
 

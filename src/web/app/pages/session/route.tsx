@@ -17,7 +17,7 @@ export type SessionSearch = {
   /** Id of the chosen event; the session itself if absent. */
   readonly event?: string;
   readonly tab?: EventTab;
-  /** Text that is searched for. */
+  /** Search text. */
   readonly q?: string;
   readonly color?: FlameColor;
   /** Id of the event that fills the flame graph. */

@@ -8,7 +8,7 @@ export type SessionEvent = {
   /** `model`, `tool`, `chain` or `session`. */
   readonly type: string;
   readonly name: string;
-  /** What went wrong, cut to 300 characters. */
+  /** Error message, cut to 300 characters. */
   readonly error: string | undefined;
   readonly startMs: number;
   /** Equals the start where neither end nor duration is known. */

@@ -25,7 +25,7 @@ export type SetSearch = (change: Partial<SessionSearch>) => void;
 
 export function SessionPage() {
   const { sessionId } = sessionRoute.useParams();
-  // Another session is another page: nothing of the one before stays, such as what is folded.
+  // The key gives each session a page of its own, so that no state stays, such as folded events.
   return <OneSession key={sessionId} sessionId={sessionId} />;
 }
 

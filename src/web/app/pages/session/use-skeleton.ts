@@ -29,7 +29,7 @@ export type Skeleton = {
   /** Cost with estimates; undefined until all pages have been read. */
   readonly estimate: TotalCost | undefined;
   readonly error: ApiError | null;
-  /** Whether pages that were not read before are on their way; reading anew is not meant. */
+  /** True while pages are read for the first time, not when they are read again. */
   readonly isReading: boolean;
   /** Whether all pages have been read. */
   readonly isWhole: boolean;

@@ -1,4 +1,4 @@
-// Archives a scope after its name is typed; scopes below it go with it when that is chosen.
+// Archives a scope after its name is typed; can archive the scopes below it too.
 
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";

@@ -14,7 +14,7 @@ type Input = MessageInitShape<DescMessage>;
 export type KeyKind = {
   readonly name: "ingestion" | "project" | "project_read_only" | "data_plane" | "control_plane";
   readonly title: string;
-  /** What such a key is for. */
+  /** Purpose of keys of this kind. */
   readonly purpose: string;
   readonly levels: readonly Level[];
   /** Whether it carries permissions of its own and ends at a time. */

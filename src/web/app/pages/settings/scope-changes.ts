@@ -17,7 +17,7 @@ function useProjectsRefresh(): () => void {
 
 export type ScopeFields = { readonly name: string; readonly description?: string };
 
-/** `clusterId` is of data planes alone. */
+/** Only data planes have a `clusterId`. */
 export type NewScope = ScopeFields & { readonly clusterId?: string };
 
 /** Creates a scope below `parent`. */

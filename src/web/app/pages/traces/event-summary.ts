@@ -87,7 +87,7 @@ function readList(list: readonly unknown[], keys: readonly string[], pick: Pick,
   return toOutline(list, 0);
 }
 
-/** Returns the meant message of a list of messages, or of one message. */
+/** Returns the text of the picked message of a list of messages, or of one message. */
 function readMessages(value: object, pick: Pick): string {
   // Long histories are read from their end.
   const list = Array.isArray(value) ? value.slice(-messagesMax) : value;

@@ -150,7 +150,7 @@ type ErrorsPanelProps = {
   readonly onError: (message: string) => void;
 };
 
-/** What went wrong: the messages that came most, with their numbers. */
+/** Most frequent error messages, with their counts. */
 function ErrorsPanel({ errors, counted, onError }: ErrorsPanelProps) {
   if (!errors) return <Skeleton height={`${chartHeightPx}px`} />;
   if (errors.length === 0) {

@@ -1,4 +1,4 @@
-// What the page asks the service: the filters of the address as messages for lists and charts.
+// Filters of the address as messages for the service's lists and charts.
 
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { boundsOf, rangeDefault } from "../../design/time-range.ts";

@@ -1,4 +1,4 @@
-// Address of the traces: `/app/p/<project_id>/traces`, with everything that says what is shown.
+// Address of the traces: `/app/p/<project_id>/traces`, with the list's state.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { parseFilters } from "../../design/filters.ts";

@@ -19,7 +19,7 @@ export type ReadSummaries<Summary> = (
 type Kept<Summary> = { readonly version: string; readonly summary: Summary | null };
 
 export class Summaries<Summary> {
-  /** By project and id, those that were wanted last at the end. */
+  /** By project and id, ordered by last use. */
   readonly #kept = new Map<string, Kept<Summary>>();
   /** Versions that are being read, by project and id. */
   readonly #reading = new Map<string, string>();

@@ -1,4 +1,4 @@
-// One line of a question or an answer; an error stands where an answer would.
+// One line with a question or an answer; an error replaces the answer.
 
 import { Skeleton } from "../../design/states.tsx";
 import type { EventSummary } from "./event-summary.ts";

@@ -32,7 +32,7 @@ export type ListOptions<Row> = {
   readonly read: (request: PageRequest) => Promise<ListPage<Row>>;
   readonly idOf: (row: Row) => string;
   readonly isLive: boolean;
-  /** Grows with each wish to read everything anew. */
+  /** Grows with each request to read everything again. */
   readonly round: number;
 };
 

@@ -1,5 +1,6 @@
-// What the matching set is as a whole: exact totals, calls and errors over time, and the errors
-// that came most. All of it from the charts of the API, so that it is never about loaded rows only.
+// Overview of all matching sessions or events: exact totals, calls and errors over time, and the
+// most frequent errors. All of it comes from the charts of the API, so that it never covers loaded
+// rows only.
 
 import { useMemo } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";

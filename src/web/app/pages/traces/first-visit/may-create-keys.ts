@@ -1,5 +1,5 @@
-// Whether the person may create a key of a project, as far as the roles in hand tell: a role above
-// the project may not reach it, and then the service refuses.
+// Tells from the known roles whether the person may create a key of a project. A role above the
+// project may not reach it; the service then refuses the key.
 
 import type { Me } from "../../../../../../gen/waggle/v1/me_pb.js";
 

@@ -5,7 +5,7 @@ export type Snippet = {
   readonly label: string;
   /** Command that installs the packages of the program. */
   readonly install?: string;
-  /** The program, and where it goes. */
+  /** Text of the program, which belongs into `file`. */
   readonly code: string;
   readonly file: string;
   /** Which kind of key the program needs. */
@@ -26,7 +26,7 @@ export type SnippetValues = {
 export type ProvidersKnown = {
   /** Ids of models, such as `openai/gpt-5-mini`. */
   readonly models: readonly string[];
-  /** Whether no provider is set up at all. */
+  /** True if no provider is set up. */
   readonly hasNone: boolean;
 };
 

@@ -1,4 +1,4 @@
-// Whether a project has any trace: asked once, and each second while it has none.
+// Tells whether a project has any trace: asks once, and each second while there is none.
 
 import { useState } from "react";
 import { type Session, SessionService } from "../../../../../../gen/waggle/v1/session_pb.js";
