@@ -206,7 +206,7 @@ const stepPlaces = {
   projectMax: chunkStepsMax / 2,
   waitMs: chunkStepWaitMsMax,
   waitersMax: chunkStepsMax,
-  refusal: "as many chunks run as may; try again",
+  refusal: "the maximum number of chunks is running; try again",
 };
 
 /** Returns the part of evaluation that runs in the worker. */

@@ -219,7 +219,7 @@ describe("recost", () => {
     await Promise.all([run(projectId, true), ...writing]);
 
     const costs = await Promise.all(
-      // As many as may wait for a read at once.
+      // The maximum that waits for a read at once.
       calls
         .slice(0, 100)
         .map(async ({ event_id }) => (await estimateOf(projectId, event_id))?.cost),

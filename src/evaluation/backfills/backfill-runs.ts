@@ -91,7 +91,7 @@ export function createSearchTurns(): FairPlaces {
     projectMax: 1,
     waitMs: 5_000,
     waitersMax: limits.backfillSelectionsWaitingMax,
-    refusal: "as many backfills look for events as may; try again",
+    refusal: "the maximum number of backfills is reading events; try again",
   });
 }
 

@@ -49,7 +49,7 @@ export function createFileReader(): FileReader {
     projectMax: 1,
     waitMs,
     waitersMax: datasetFilesWaitingMax,
-    refusal: "as many files are read as may; try again",
+    refusal: "the maximum number of files is being read; try again",
   });
   return {
     async *read(owner, file, signal) {

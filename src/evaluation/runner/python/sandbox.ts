@@ -63,7 +63,7 @@ export type PythonSandbox = {
   close(): Promise<void>;
 };
 
-const refusal = "as many Python evaluators run as may; try again";
+const refusal = "the maximum number of Python evaluators is running; try again";
 
 /** Owner of work without an owner. */
 const noOwner: Owner = { orgId: "no organization", projectId: "no project" };
