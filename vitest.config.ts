@@ -6,7 +6,8 @@
 // - `browser`: the web app in a real browser.
 // - `alone`: tests that bound time or memory, or wait for work that yields to everything else. They
 //   run after all others, one file at a time.
-// `service` and `process` have more workers than the machine has cores, because many files wait.
+// `service`, `process` and `browser` share four workers, more than the machine has cores, because
+// many files wait.
 // All use one Postgres, which test/support/global-setup.ts starts.
 
 import { join } from "node:path";
@@ -75,13 +76,19 @@ export default defineConfig({
           name: "browser",
           include: browsers,
           isolate: false,
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
-        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 3 } },
+        test: {
+          name: "alone",
+          include: alone,
+          maxWorkers: 1,
+          maxConcurrency: 2,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },

@@ -54,6 +54,7 @@ export function useArena(of: string, limits: Partial<SandboxLimits> = {}): Arena
   let neighbour: PythonSession;
   let attacker: PythonSession | undefined;
   let tried = 0;
+  let asking = Promise.resolve();
 
   beforeAll(async () => {
     sandbox = await startSandbox(limits);
@@ -68,7 +69,13 @@ export function useArena(of: string, limits: Partial<SandboxLimits> = {}): Arena
     await sandbox.close();
   });
 
-  async function expectAnswer(): Promise<void> {
+  /** Attempts that run at the same time ask the neighbour in turn. */
+  function expectAnswer(): Promise<void> {
+    asking = asking.then(askNeighbour, askNeighbour);
+    return asking;
+  }
+
+  async function askNeighbour(): Promise<void> {
     const got = await neighbour.run({ outputs: { first: 1, second: 2 } });
     expect(got).toMatchObject({ kind: "value", value: 2 });
   }

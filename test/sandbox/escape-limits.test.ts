@@ -144,7 +144,8 @@ const raised: readonly Row[] = [
 ];
 
 describe("an evaluator", () => {
-  test.each(endless)(
+  // Two at a time: a project has two processes.
+  test.concurrent.each(endless)(
     "is ended after its time: $name",
     async ({ code }) => {
       const got = await quick.run(code);
