@@ -26,11 +26,11 @@ export type Observations = {
   readonly memoryMax: number;
 };
 
-/** Interval of writes: 20 per second, regardless of their duration. */
-const writeEveryMs = 50;
+/** Interval of writes: 10 per second, regardless of their duration. */
+const writeEveryMs = 100;
 const batchEveryMs = 500;
-const healthEveryMs = 50;
-const keyCheckEveryMs = 250;
+const healthEveryMs = 100;
+const keyCheckEveryMs = 500;
 const memoryEveryMs = 20;
 /** Time-out of a request, longer than any time that a test accepts. */
 const requestTimeoutMs = 8_000;

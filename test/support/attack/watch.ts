@@ -17,7 +17,7 @@ const writeMsMax = 2_000;
 const writePartMin = 0.95;
 
 /** Minimum duration of a watch: enough writes that one slow write is within the allowed part. */
-const watchMsMin = 1_250;
+const watchMsMin = 2_500;
 
 /** Returns how often each attack is made; LIMITS_ROUNDS raises it for longer runs. */
 function roundsOf(): number {
