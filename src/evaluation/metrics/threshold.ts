@@ -92,8 +92,9 @@ export function parseCategories(
     if (category.trim() === "") refuse(`${field}.category`, "must not be blank");
     // A judge's answer matches in any case.
     const key = category.trim().toLowerCase();
-    if (seen.has(key))
+    if (seen.has(key)) {
       refuse(`${field}.category`, "is given twice; case and outer spaces do not count");
+    }
     seen.add(key);
     if (score !== null && !Number.isFinite(score)) {
       refuse(`${field}.score`, "must be a finite number");

@@ -163,8 +163,9 @@ async function assertPlace(
   const own = reviews.find((review) => review.reviewer === reviewer.id);
   if (own?.completedAt) throw taken("you have reviewed the event");
   if (state === "completed") throw taken("the event has all its reviews");
-  if (!own && reviews.length >= queue.reviewers)
+  if (!own && reviews.length >= queue.reviewers) {
     throw taken("the event is claimed by other reviewers");
+  }
 }
 
 function taken(message: string): ServiceError {

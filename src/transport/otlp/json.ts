@@ -52,8 +52,9 @@ export async function readJsonRequest(
   readonly request: ExportTraceServiceRequest;
   readonly rejected: readonly RejectedSpan[];
 }> {
-  if (!isJsonObject(root))
+  if (!isJsonObject(root)) {
     throw new ServiceError("MALFORMED_BODY", "the body is not a JSON object");
+  }
   const rejected: RejectedSpan[] = [];
   const reading: Reading = { rejected, pacer: createPacer(memory.holder), memory };
   try {
