@@ -91,7 +91,7 @@ const measures: Readonly<Record<string, (given: Given) => number | null>> = {
   event_count: () => 1,
   duration: ({ duration }) => duration,
   cost: ({ cost }) => cost,
-  total_tokens: ({ total }) => total,
+  total_tokens: ({ total, prompt, completion }) => total ?? plus(prompt, completion),
   prompt_tokens: ({ prompt }) => prompt,
   completion_tokens: ({ completion }) => completion,
   error_rate: ({ isError }) => Number(isError),
@@ -99,6 +99,10 @@ const measures: Readonly<Record<string, (given: Given) => number | null>> = {
   "metrics.quality": ({ quality }) => quality,
   "metrics.passed": ({ passed }) => (passed === null ? null : Number(passed)),
 };
+
+function plus(left: number | null, right: number | null): number | null {
+  return left === null ? right : left + (right ?? 0);
+}
 
 function toReference(given: Given): ReferenceEvent {
   const values = Object.entries(measures).map(([name, of]) => [name, of(given)] as const);

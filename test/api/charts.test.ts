@@ -220,6 +220,47 @@ test("tokens and cost of a session are those of its events", async () => {
   });
 });
 
+test("tokens and cost of events add up to those of their session in every form", async () => {
+  const project = await givenAMetricProject(service);
+  const sent = [
+    { total_tokens: 1, prompt_tokens: 1, cost: 0.5 },
+    { total_tokens: "20", prompt_tokens: " 8 ", completion_tokens: "1e1", cost: ".25" },
+    { prompt_tokens: 100, completion_tokens: "300" },
+    { input_tokens: 1_000, output_tokens: "3000", cost: -0.125 },
+    { completion_tokens: 5 },
+    // Neither counts nor costs.
+    { total_tokens: -7, prompt_tokens: 1.5, completion_tokens: "0x10", cost: "1e999" },
+    { total_tokens: "7 tokens", prompt_tokens: true, completion_tokens: {}, cost: "1e16" },
+    {},
+  ];
+  const events = sent.map((metadata) => ({
+    ...{ event_type: "model", source: "test", inputs: {}, session_id: "one" },
+    metadata,
+  }));
+  await project.ok("POST /events/batch", { events });
+  const names = ["total_tokens", "prompt_tokens", "completion_tokens", "cost"];
+
+  const session = await project.ok("GET /session/one");
+  const answers = [];
+  for (const value of ["model", "session"]) {
+    const { data } = await project.ok("POST /v1/charts/query", {
+      filters: [{ field: "event_type", operator: "is", value }],
+      query: { kind: "scalar", measures: names.map((metric) => ({ metric })) },
+    });
+    answers.push(seriesOf(data));
+  }
+
+  const totals = session["totals"] as Readonly<Record<string, number>>;
+  const want = names.map((name) => totals[name]);
+  expect(want).toEqual([4_426, 1_109, 3_315, 0.625]);
+  expect(answers).toEqual([want, want]);
+});
+
+function seriesOf(data: unknown): readonly unknown[] {
+  const result = data as { data: { series: readonly { values: readonly unknown[] }[] } };
+  return result.data.series.map(({ values }) => values[0]);
+}
+
 const onModels = { field: "event_type", operator: "is", value: "model" };
 const aScalar = { kind: "scalar", measures: [{ metric: "event_count" }] };
 

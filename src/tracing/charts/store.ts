@@ -7,8 +7,9 @@ import { eventColumnSql, pathValueSql } from "../export/filter-sql.ts";
 import { type EventQuery, matching } from "../export/place-store.ts";
 import { type BucketUnit, fixedUnits, type TimeRange } from "./buckets.ts";
 import { type ChartQuestion, type Measure, percentiles } from "./chart-query.ts";
-import type { NumberSource, TextColumn, TextSource, UsageKey } from "./fields.ts";
+import type { NumberSource, TextColumn, TextSource } from "./fields.ts";
 import type { Operator, Threshold } from "./threshold.ts";
+import { usageSql } from "./usage-sql.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
@@ -225,23 +226,6 @@ function jsonNumberSql(sql: Sql, value: Fragment): Fragment {
   return sql`case jsonb_typeof(${value})
     when 'number' then (${value})::double precision
     when 'boolean' then (${value})::boolean::integer::double precision end`;
-}
-
-/** The event's own number; else the sum over the session, or the cost by the price table. */
-function usageSql(sql: Sql, key: UsageKey, hasSessions: boolean): Fragment {
-  const own = sql`case when jsonb_typeof(e.metadata -> ${key}::text) = 'number'
-    then (e.metadata -> ${key}::text)::double precision end`;
-  const total = hasSessions ? totalSql(sql, key) : sql`null`;
-  if (key !== "cost") return sql`coalesce(${own}, ${total})`;
-  const estimate = sql`case when jsonb_typeof(e.cost_estimate -> 'cost') = 'number'
-    then (e.cost_estimate -> 'cost')::double precision end`;
-  return sql`coalesce(${own}, ${total}, ${estimate})`;
-}
-
-function totalSql(sql: Sql, key: UsageKey): Fragment {
-  return key === "cost"
-    ? sql`case when totals.num_costs > 0 then totals.cost::double precision end`
-    : sql`totals.${sql(key)}::double precision`;
 }
 
 function totalsSql(sql: Sql, measures: readonly Pick<Measure, "source">[]): Fragment {

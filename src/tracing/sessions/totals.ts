@@ -96,11 +96,12 @@ export const amountKeys = [
   "total_tokens",
   "cost",
 ] as const;
+export type AmountKey = (typeof amountKeys)[number];
 
 /**
  * Maximum of an amount. A larger number is neither a count nor a price and would spoil every sum.
  */
-const amountMax = 1e15;
+export const amountMax = 1e15;
 
 /** Maximum length of an amount's text: the pattern takes quadratic time on a run of digits. */
 export const amountLengthMax = 100;
