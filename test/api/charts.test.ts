@@ -256,6 +256,25 @@ test("tokens and cost of events add up to those of their session in every form",
   expect(answers).toEqual([want, want]);
 });
 
+test("an event of type session inside a session has no part of that session's sums", async () => {
+  const project = await givenAMetricProject(service);
+  const base = { source: "test", inputs: {}, session_id: "outer" };
+  await project.ok("POST /events/batch", {
+    events: [
+      { ...base, event_type: "session", event_id: "outer" },
+      { ...base, event_type: "session", event_id: "inner" },
+      { ...base, event_type: "model", metadata: { total_tokens: 7, cost: 0.5 } },
+    ],
+  });
+
+  const { data } = await project.ok("POST /v1/charts/query", {
+    filters: [{ field: "event_type", operator: "is", value: "session" }],
+    query: { kind: "scalar", measures: [{ metric: "total_tokens" }, { metric: "cost" }] },
+  });
+
+  expect(seriesOf(data)).toEqual([7, 0.5]);
+});
+
 function seriesOf(data: unknown): readonly unknown[] {
   const result = data as { data: { series: readonly { values: readonly unknown[] }[] } };
   return result.data.series.map(({ values }) => values[0]);

@@ -231,8 +231,8 @@ function jsonNumberSql(sql: Sql, value: Fragment): Fragment {
 function totalsSql(sql: Sql, measures: readonly Pick<Measure, "source">[]): Fragment {
   if (!measures.some(({ source }) => source.kind === "usage")) return sql``;
   return sql`left join session_totals as totals
-    on e.event_type = 'session' and totals.project_id = e.project_id
-      and totals.session_id = e.session_id`;
+    on e.event_type = 'session' and e.event_id = e.session_id
+      and totals.project_id = e.project_id and totals.session_id = e.session_id`;
 }
 
 function aggregate(sql: Sql, { aggregation }: Measure, name: string): Fragment {
