@@ -249,6 +249,11 @@ describe("runs", () => {
       { passing_ranges: { q: { min: 2, max: 1 } } },
       "passing_ranges.q: min must not be above max",
     ],
+    [
+      "POST /v1/runs",
+      { passing_ranges: { q: { minimum: 2 } } },
+      "passing_ranges.q.minimum: is not a known key",
+    ],
     ["GET /v1/runs?limit=101", undefined, "limit: must be from 1 to 100"],
     [
       "GET /v1/runs?sort_by=cost",
