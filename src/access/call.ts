@@ -3,6 +3,7 @@
 
 import type { Actor } from "../base/actor.ts";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Credentials } from "./authenticate.ts";
 import type { Principal } from "./principal.ts";
 import { isProject } from "./scope.ts";
 import type { ProjectScope, Scope } from "./scope.ts";
@@ -10,6 +11,10 @@ import { createByteBudget, type Reservation } from "../base/byte-budget.ts";
 
 export const principalKey = createContextKey<Principal | undefined>(undefined, {
   description: "the caller, set by the gate",
+});
+
+export const credentialsKey = createContextKey<Credentials | undefined>(undefined, {
+  description: "what the gate found the caller by",
 });
 
 export const scopeKey = createContextKey<Scope | undefined>(undefined, {

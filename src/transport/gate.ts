@@ -8,14 +8,14 @@ import type { Authenticator, Credentials } from "../access/authenticate.ts";
 import type { Principal } from "../access/principal.ts";
 import { ServiceError } from "../base/errors.ts";
 import { accessRuleOf, assertKindAllowed } from "./access-rules.ts";
-import { principalKey } from "../access/call.ts";
+import { credentialsKey, principalKey } from "../access/call.ts";
 import type { CallLog } from "./interceptors/log.ts";
 
 export type GateCall = {
   readonly method: DescMethod;
   readonly protocol: string;
   readonly credentials: Credentials;
-  /** Context of the call, in which the gate sets the principal. */
+  /** Context of the call, in which the gate sets the principal and its credentials. */
   readonly values: ContextValues;
 };
 
@@ -40,6 +40,7 @@ export function createGate(options: GateOptions, callLog: CallLog): Gate {
     try {
       const principal = await authenticate(credentials);
       values.set(principalKey, principal);
+      values.set(credentialsKey, credentials);
       assertKindAllowed(rule, principal);
       if (rule.isManualOnly && isAssignmentAutomatic) {
         throw new ServiceError("NOT_FOUND", "data planes are assigned automatically");

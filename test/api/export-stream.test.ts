@@ -115,6 +115,32 @@ describe("POST /v1/events/stream", () => {
     await expect.poll(readOpen, patience).toHaveLength(0);
   });
 
+  test("ends without its last line soon after its key is revoked", async () => {
+    const inputs = { text: "x".repeat(200_000) };
+    const large = Array.from({ length: 150 }, () => ({
+      event_type: "chain",
+      source: "large",
+      inputs,
+    }));
+    await post("/events/batch", { events: large });
+    const keys = `/v1/projects/${service.projectId}/ro_project_api_keys`;
+    const byOwner = { headers: { authorization: `Bearer ${service.dataPlaneKey}` } };
+    const made = (await (await post(keys, { name: "to be revoked" }, byOwner)).json()) as {
+      data: { key_id: string; key_value: string };
+    };
+    const byKey = { headers: { authorization: `Bearer ${made.data.key_value}` } };
+    const onlyLarge = { filters: [{ field: "source", operator: "is", value: "large" }] };
+
+    const response = await post("/v1/events/stream", onlyLarge, byKey);
+    const startedAtMs = Date.now();
+    const revoked = await post(`${keys}/${made.data.key_id}/revoke`, {}, byOwner);
+    await expect.poll(() => Date.now() - startedAtMs, patience).toBeGreaterThan(1_000);
+    const text = response.text();
+
+    expect([response.status, revoked.status]).toEqual([200, 200]);
+    await expect(text).rejects.toThrow("terminated");
+  });
+
   test("a bad filter is a 400 before anything is sent", async () => {
     const filters = [{ field: "nowhere", operator: "is", value: "x" }];
     const response = await post("/v1/events/stream", { filters });

@@ -4,13 +4,20 @@
 
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import type { Authenticator } from "../../access/authenticate.ts";
 import { isAllowed } from "../../access/authorize.ts";
 import type { Principal } from "../../access/principal.ts";
 import { systemScope } from "../../access/scope.ts";
 import type { Scope, ScopeLevel } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { type AccessRule, accessRuleOf } from "../access-rules.ts";
-import { isScopeGoneKey, pathProjectKey, principalKey, scopeKey } from "../../access/call.ts";
+import {
+  credentialsKey,
+  isScopeGoneKey,
+  pathProjectKey,
+  principalKey,
+  scopeKey,
+} from "../../access/call.ts";
 import { idempotencyHeader } from "./idempotency.ts";
 
 export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undefined>;
@@ -29,7 +36,10 @@ const fieldLevels: Readonly<Record<string, ScopeLevel>> = {
 /** Placeholder for the level of the scope at the beginning of a permission. */
 const anyLevel = "{scope}";
 
+const checkIntervalMs = 1_000;
+
 export type AuthorizeOptions = {
+  readonly authenticate: Authenticator;
   readonly findScope: FindScope;
   /** Finds archived scopes too. */
   readonly findAnyScope: FindScope;
@@ -51,14 +61,52 @@ export function createAuthorizeInterceptor(options: AuthorizeOptions): Intercept
       scope = await findScopeOf(rule, principal, request, options.findAnyScope);
       contextValues.set(isScopeGoneKey, true);
     }
-    const permission = scope && rule.permission.replace(anyLevel, scope.level);
-    const demand = { permission: permission ?? "", keyKinds: rule.keyKinds };
-    if (!scope || !isAllowed(principal, demand, scope)) {
-      throw new ServiceError("NOT_FOUND", `denied ${rule.permission}`);
-    }
+    assertAllowed(rule, principal, scope);
     contextValues.set(scopeKey, scope);
-    return next(request);
+    const answer = await next(request);
+    if (!answer.stream || !isRead(rule)) return answer;
+    const check = async (): Promise<void> => {
+      const credentials = contextValues.get(credentialsKey);
+      const caller = credentials ? await options.authenticate(credentials) : principal;
+      assertAllowed(rule, caller, await findScopeOf(rule, caller, request, options.findScope));
+    };
+    return { ...answer, message: whileAllowed(answer.message, check) };
   };
+}
+
+function assertAllowed(
+  { permission, keyKinds }: AccessRule,
+  principal: Principal,
+  scope: Scope | undefined,
+): asserts scope is Scope {
+  if (scope && keyKinds) {
+    const demand = { permission: permission.replace(anyLevel, scope.level), keyKinds };
+    if (isAllowed(principal, demand, scope)) return;
+  }
+  throw new ServiceError("NOT_FOUND", `denied ${permission}`);
+}
+
+/** Returns whether an rpc reads what is stored. Others finish what they have begun. */
+function isRead({ permission }: AccessRule): boolean {
+  return permission.endsWith(".get") || permission.endsWith(".list");
+}
+
+/**
+ * Yields messages and checks once a second that the caller still may have them: a slow client reads
+ * a stream for hours after its key has ended.
+ */
+async function* whileAllowed<T>(
+  messages: AsyncIterable<T>,
+  check: () => Promise<void>,
+): AsyncGenerator<T, void, undefined> {
+  let checkedAtMs = performance.now();
+  for await (const message of messages) {
+    if (performance.now() - checkedAtMs >= checkIntervalMs) {
+      await check();
+      checkedAtMs = performance.now();
+    }
+    yield message;
+  }
 }
 
 async function findScopeOf(
