@@ -13,7 +13,7 @@ import { withDatabase } from "./database.ts";
 export const usage = "usage:\n  waggle audit verify [--org ID-OR-NAME, or system]";
 
 /** Returns 1 if a chain is broken. */
-export async function runAudit({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name, ...others] = operands;
   if (name !== "verify" || others.length > 0) throw new OperatorError(usage);
   const org = flags["org"];

@@ -4,27 +4,7 @@
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
-import { runAudit, usage as auditUsage } from "./audit.ts";
-import { print } from "./command.ts";
-import type { Command } from "./command.ts";
-import { columnFlags, runDatasets, usage as datasetsUsage } from "./datasets.ts";
-import { runDoctor } from "./doctor.ts";
-import { runEvents, usage as eventsUsage } from "./events.ts";
-import { runImport, usage as importUsage } from "./import.ts";
-import { runKeys, usage as keysUsage } from "./keys.ts";
-import { runMembers, usage as membersUsage } from "./members.ts";
-import { runMigrate } from "./migrate.ts";
-import { runPrices, usage as pricesUsage } from "./prices.ts";
-import {
-  runProviderCredentials,
-  usage as providerCredentialsUsage,
-} from "./provider-credentials.ts";
-import { runRuns, usage as runsUsage } from "./runs.ts";
-import { runServe } from "./serve.ts";
-import { runSignInLink } from "./sign-in-link.ts";
-import { runStart } from "./start.ts";
-import { superviseService } from "./supervisor.ts";
-import { runWorker } from "./worker.ts";
+import { type Command, type CommandModule, print } from "./command.ts";
 import { ConfigError, readConfig, settings, variableOf } from "../config.ts";
 import { providerVariables } from "../provider-settings.ts";
 
@@ -34,95 +14,96 @@ const callFlags = ["host", "key-file", "port", "url"];
 const keyScopeFlags = ["org", "project", "workspace"];
 const scopeFlags = [...keyScopeFlags, "dataplane"];
 
-/** Not in mcp.ts, whose library is of no use to other commands. */
-const mcpUsage = `usage:
-  waggle mcp
-      serves the Model Context Protocol on standard input and output, until standard input ends.
-      --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
-
+/** A command loads its module, and what that imports, when it is named. */
 const commands: Readonly<Record<string, Command>> = {
   start: {
     summary: "everything on this machine (embedded Postgres), restarted after a crash",
-    run: ({ words }) => superviseService(words),
+    load: async () => {
+      const { superviseService } = await import("./supervisor.ts");
+      return { run: ({ words }) => superviseService(words) };
+    },
   },
-  "start-once": { summary: "the same, without restarts", run: runStart },
-  serve: { summary: "the service alone, on DATABASE_URL", run: runServe },
-  worker: { summary: "workflows alone, on DATABASE_URL and TEMPORAL_ADDRESS", run: runWorker },
-  migrate: { summary: "bring the database up to date", run: runMigrate },
-  doctor: { summary: "check what the service needs and say what to do", run: runDoctor },
+  "start-once": { summary: "the same, without restarts", load: () => import("./start.ts") },
+  serve: { summary: "the service alone, on DATABASE_URL", load: () => import("./serve.ts") },
+  worker: {
+    summary: "workflows alone, on DATABASE_URL and TEMPORAL_ADDRESS",
+    load: () => import("./worker.ts"),
+  },
+  migrate: { summary: "bring the database up to date", load: () => import("./migrate.ts") },
+  doctor: {
+    summary: "check what the service needs and say what to do",
+    load: () => import("./doctor.ts"),
+  },
   keys: {
     summary: "create, list or revoke API keys",
-    usage: keysUsage,
     acts: {
       create: [...keyScopeFlags, "expires-in-days", "kind", "name", "permissions"],
       list: keyScopeFlags,
       revoke: ["with-created"],
     },
-    run: runKeys,
+    load: () => import("./keys.ts"),
   },
   members: {
     summary: "give and take roles of people",
-    usage: membersUsage,
     acts: {
       add: [...scopeFlags, "email", "role"],
       list: scopeFlags,
       release: ["email"],
       remove: [...scopeFlags, "email"],
     },
-    run: runMembers,
+    load: () => import("./members.ts"),
   },
-  "sign-in-link": { summary: "a link that signs the administrator in", run: runSignInLink },
+  "sign-in-link": {
+    summary: "a link that signs the administrator in",
+    load: () => import("./sign-in-link.ts"),
+  },
   audit: {
     summary: "verify the audit log's chains",
-    usage: auditUsage,
     flags: ["org"],
-    run: runAudit,
+    load: () => import("./audit.ts"),
   },
   prices: {
     summary: "estimate the costs of stored events anew: recost",
-    usage: pricesUsage,
     flags: ["apply", "from", "project", "to"],
-    run: runPrices,
+    load: () => import("./prices.ts"),
   },
   import: {
     summary: "move exports of langfuse, phoenix, langsmith, otlp or waggle into a project",
-    usage: importUsage,
     isCall: true,
     flags: ["dry-run", "format", "report"],
-    run: runImport,
+    load: () => import("./import.ts"),
   },
   events: {
     summary: "search, export or follow events of a running service",
-    usage: eventsUsage,
     isCall: true,
     flags: ["fields"],
     acts: { export: ["from", "to"], search: ["from", "limit", "to"], tail: [] },
-    run: runEvents,
+    load: () => import("./events.ts"),
   },
   datasets: {
     summary: "list, export or import datasets of a running service",
-    usage: datasetsUsage,
     isCall: true,
-    acts: { export: ["format"], import: ["format", ...columnFlags], list: ["limit"] },
-    run: runDatasets,
+    acts: {
+      export: ["format"],
+      import: ["format", "ground-truth", "history", "inputs"],
+      list: ["limit"],
+    },
+    load: () => import("./datasets.ts"),
   },
   runs: {
     summary: "list, read or compare experiment runs of a running service",
-    usage: runsUsage,
     isCall: true,
     acts: { compare: [], list: ["limit"], result: [] },
-    run: runRuns,
+    load: () => import("./runs.ts"),
   },
   mcp: {
     summary: "tools for an agent that reads traces (MCP on standard input)",
-    usage: mcpUsage,
     isCall: true,
-    run: async (context) => (await import("./mcp.ts")).runMcp(context),
+    load: () => import("./mcp.ts"),
   },
   "provider-credentials": {
     summary: "put stored secrets under the first encryption key: rotate",
-    usage: providerCredentialsUsage,
-    run: runProviderCredentials,
+    load: () => import("./provider-credentials.ts"),
   },
 };
 
@@ -181,17 +162,22 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     });
     const [name = "", ...operands] = positionals;
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (values.help === true || !command) {
-      print(helpOf(command));
+    if (!command) {
+      print(helpText());
       return values.help === true ? 0 : usageExitCode;
     }
+    const { run, usage } = await command.load();
+    if (values.help === true) {
+      print(helpOf(command, usage));
+      return 0;
+    }
     refuseOthers(name, command, operands[0] ?? "", Object.keys(values));
-    if (command.usage === undefined && operands.length > 0) {
+    if (usage === undefined && operands.length > 0) {
       throw new OperatorError(`waggle ${name} takes no ${operands[0]}`);
     }
     const nameIndex = tokens.find(({ kind }) => kind === "positional")?.index;
     const words = args.filter((_, index) => index !== nameIndex);
-    return await command.run({ config: readConfig(values), flags: values, operands, words });
+    return await run({ config: readConfig(values), flags: values, operands, words });
   } catch (error) {
     return report(error);
   }
@@ -207,8 +193,7 @@ function report(error: unknown): number {
   return isUsage ? usageExitCode : 1;
 }
 
-function helpOf(command: Command | undefined): string {
-  const { usage, isCall } = command ?? {};
+function helpOf({ isCall }: Command, usage: CommandModule["usage"]): string {
   if (usage === undefined) return helpText();
   return isCall ? usage : `${usage}\nwaggle --help lists the settings, such as --database-url.`;
 }

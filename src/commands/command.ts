@@ -13,18 +13,23 @@ export type CommandContext = {
   readonly words: readonly string[];
 };
 
-export type Command = {
-  readonly summary: string;
+/** Exports of a command's file. */
+export type CommandModule = {
   /** Its words and flags. Without it the command has none of its own. */
   readonly usage?: string;
+  /** Runs the command and returns the exit code. */
+  readonly run: (context: CommandContext) => Promise<number>;
+};
+
+export type Command = {
+  readonly summary: string;
   /** Calls a running service: takes the flags of a call, and of the settings --host and --port. */
   readonly isCall?: true;
   /** Flags of its own. Others that are no settings are refused. */
   readonly flags?: readonly string[];
   /** Acts, such as the `list` of `waggle keys list`, with the flags that only they have. */
   readonly acts?: Readonly<Record<string, readonly string[]>>;
-  /** Runs the command and returns the exit code. */
-  readonly run: (context: CommandContext) => Promise<number>;
+  readonly load: () => Promise<CommandModule>;
 };
 
 const ended = new AbortController();

@@ -23,10 +23,9 @@ export const usage = `usage:
 
 /** Flags that name columns of a file, with the parameters of the import that take them. */
 const columns = { "ground-truth": "ground_truth", history: "history", inputs: "inputs" } as const;
-export const columnFlags: readonly string[] = Object.keys(columns);
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
-export async function runDatasets({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name, id, file, ...others] = operands;
   const connect = async () => createServiceClient(await readCallOptions(config, flags));
   if (name === "list" && id === undefined) {

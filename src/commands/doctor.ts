@@ -38,7 +38,7 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
 };
 
 /** Returns 1 if a check has advice. */
-export async function runDoctor({ config }: CommandContext): Promise<number> {
+export async function run({ config }: CommandContext): Promise<number> {
   let code = 0;
   for (const [name, check] of Object.entries(checks)) {
     const { found, advice } = await check(config);

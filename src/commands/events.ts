@@ -51,7 +51,7 @@ type Page = {
 const acts: Readonly<Record<string, typeof search>> = { search, export: exportAll, tail };
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
-export async function runEvents({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...filters] = operands;
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
   if (act === undefined) throw new OperatorError(usage);

@@ -42,7 +42,7 @@ const formats: Readonly<Record<string, Format>> = {
 const progressMs = 5_000;
 
 /** Runs the command; the exit code is 1 if a record was rejected. */
-export async function runImport({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const name = textFlag(flags, "format") ?? "";
   const format = Object.hasOwn(formats, name) ? formats[name] : undefined;
   if (format === undefined || operands.length === 0) throw new OperatorError(usage);

@@ -86,7 +86,7 @@ function explainUnknown(keyId: string): (error: unknown) => never {
   };
 }
 
-export async function runKeys({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", operand] = operands;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   const wordsMax = name === "revoke" ? 2 : 1;

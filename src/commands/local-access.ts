@@ -8,7 +8,7 @@ import type { Keys } from "../access/keys/keys.ts";
 import type { LocalCreator } from "../access/keys/new-key.ts";
 import { createPeople } from "../access/people.ts";
 import type { People } from "../access/people.ts";
-import { createKeyServices, noCallers } from "../compose/core.ts";
+import { createKeyServices, noCallers } from "../compose/keys.ts";
 import type { Manifest } from "../access/roles/manifest.ts";
 import type { Database } from "../postgres/database.ts";
 

@@ -13,8 +13,13 @@ import { tools } from "./mcp/tools.ts";
 import { readCallOptions } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 
+export const usage = `usage:
+  waggle mcp
+      serves the Model Context Protocol on standard input and output, until standard input ends.
+      --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
+
 /** Runs until the agent closes standard input. */
-export async function runMcp({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   if (operands.length > 0) throw new OperatorError(`waggle mcp takes no ${operands[0]}`);
   const service = createServiceClient(await readCallOptions(config, flags));
   serveStdio(() => createServer(service));

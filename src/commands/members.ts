@@ -67,7 +67,7 @@ function refuse(cause: unknown): never {
   throw new OperatorError("nobody has this e-mail", { cause });
 }
 
-export async function runMembers({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...others] = operands;
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
   if (!action || others.length > 0) throw new OperatorError(usage);

@@ -7,7 +7,7 @@ import { withDatabase, withUrl } from "./database.ts";
 import { interruptibly } from "./interruption.ts";
 
 /** Returns 1 if a cluster could not be migrated; the others are migrated nevertheless. */
-export async function runMigrate({ config }: CommandContext): Promise<number> {
+export async function run({ config }: CommandContext): Promise<number> {
   const applied = await withDatabase(config, migrate);
   for (const name of applied) print(`applied ${name}`);
   if (applied.length === 0) print("nothing to do");

@@ -25,7 +25,7 @@ export const usage = `usage:
       TIME is ISO 8601 (2026-01-31, 2026-01-31T12:00Z) or Unix milliseconds, of the events' start;
       --from is included, --to is not. Without --apply nothing is changed.`;
 
-export async function runPrices({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name, ...others] = operands;
   if (name !== "recost" || others.length > 0) throw new OperatorError(usage);
   const span = { fromUs: parseTimeUs(flags, "from"), toUs: parseTimeUs(flags, "to") };

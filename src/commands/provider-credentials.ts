@@ -20,7 +20,7 @@ import { sealedTables } from "./stored-secrets.ts";
 export const usage = "usage:\n  waggle provider-credentials rotate";
 
 /** Returns 1 if some secrets could not be decrypted. */
-export async function runProviderCredentials(context: CommandContext): Promise<number> {
+export async function run(context: CommandContext): Promise<number> {
   const { config, operands } = context;
   const [name, ...others] = operands;
   if (name !== "rotate" || others.length > 0) throw new OperatorError(usage);

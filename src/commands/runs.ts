@@ -21,7 +21,7 @@ const acts: Readonly<Record<string, { readonly ids: number; toPath(ids: string[]
 };
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
-export async function runRuns({ config, flags, operands }: CommandContext): Promise<number> {
+export async function run({ config, flags, operands }: CommandContext): Promise<number> {
   const [name = "", ...ids] = operands;
   const open = async () => createServiceClient(await readCallOptions(config, flags));
   if (name === "list" && ids.length === 0) {

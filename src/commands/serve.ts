@@ -9,7 +9,7 @@ import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
 import { startService } from "./service.ts";
 
-export async function runServe({ config }: CommandContext): Promise<number> {
+export async function run({ config }: CommandContext): Promise<number> {
   if (config.databaseUrl === undefined) {
     throw new OperatorError(
       "serve needs DATABASE_URL; for everything on one machine: waggle start",

@@ -14,7 +14,7 @@ import type { CommandContext } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalPeople, findOperator } from "./local-access.ts";
 
-export async function runSignInLink({ config }: CommandContext): Promise<number> {
+export async function run({ config }: CommandContext): Promise<number> {
   if (config.oidc !== undefined) {
     throw new OperatorError(
       "people sign in through the identity provider that WAGGLE_OIDC_ISSUER names; to give " +

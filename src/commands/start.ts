@@ -30,7 +30,7 @@ import { reportReady } from "./supervised.ts";
 import { runWorkflows } from "./workflows.ts";
 
 /** Starts all parts, prints the ready line, and stops all parts at a signal. */
-export async function runStart({ config }: CommandContext): Promise<number> {
+export async function run({ config }: CommandContext): Promise<number> {
   const folder = resolve(config.dataFolder);
   const lock = await lockDataFolder(folder);
   if (!lock) throw new OperatorError(await describeHolder(folder));

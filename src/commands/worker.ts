@@ -10,7 +10,7 @@ import { createSandbox } from "./sandbox.ts";
 import { startOperator, startOwnTraces } from "./service.ts";
 import { tellUnknownKeys } from "./stored-secrets.ts";
 
-export async function runWorker({ config }: CommandContext): Promise<number> {
+export async function run({ config }: CommandContext): Promise<number> {
   const { databaseUrl, temporal } = config;
   const { address } = temporal;
   if (databaseUrl === undefined || address === undefined) {

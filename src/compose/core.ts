@@ -2,11 +2,7 @@
 // modules. The service and the worker of one process share it.
 
 import { createArchiveLog } from "../access/audit/archive-log.ts";
-import { createAudit } from "../access/audit/audit.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
-import { createAccessChanges } from "../access/changes/changes.ts";
-import { createKeyPolicies } from "../access/key-policies/key-policies.ts";
-import { createKeys } from "../access/keys/keys.ts";
 import { createLastUsed } from "../access/keys/last-used.ts";
 import { createPeople } from "../access/people.ts";
 import { loadManifest } from "../access/roles/manifest.ts";
@@ -16,7 +12,6 @@ import type { Config } from "../config.ts";
 import { createArchivals } from "../controlplane/archivals/archivals.ts";
 import { createTemporalPage } from "../controlplane/deployment/temporal-page.ts";
 import { createControlplane } from "../controlplane/controlplane.ts";
-import { createScopes } from "../controlplane/scopes/scopes.ts";
 import { createEvaluation } from "../evaluation/evaluation.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { createGeneration } from "../generation/generation.ts";
@@ -25,7 +20,6 @@ import { priceTableName } from "../generation/prices/price-table.ts";
 import { createPrices } from "../generation/prices/prices.ts";
 import { createNotifications } from "../notifications/notifications.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import { createOutbox } from "../outbox/outbox.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { createArchiveReads } from "../tracing/archive/archive-reads.ts";
@@ -35,40 +29,7 @@ import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createDashboards } from "../tracing/dashboards/dashboards.ts";
 import { createTracing } from "../tracing/tracing.ts";
 import { createViews } from "../tracing/views/views.ts";
-
-/** Cache of keys and sign-ins; no entries for a command. */
-export type CallerCache = { readonly cacheEntriesMax: number; readonly cacheAgeMs: number };
-
-/** Disables the cache of callers. */
-export const noCallers: CallerCache = { cacheEntriesMax: 0, cacheAgeMs: 0 };
-
-export type KeyOptions = CallerCache & {
-  readonly database: Database;
-  /** Time between two looks for ended keys, and the logger of their failures. */
-  readonly follow?: { readonly pollMs: number; readonly logger: Logger };
-  /** Called with the id of each key that is used. */
-  readonly onUsed?: (keyId: string) => void;
-};
-
-/** Creates the keys of a database, with the services that they need. */
-export function createKeyServices({ database, follow, onUsed, ...cache }: KeyOptions) {
-  const audit = createAudit(database);
-  const changes = createAccessChanges({ database, ...follow });
-  const scopes = createScopes(database);
-  const outbox = createOutbox(database);
-  const policies = createKeyPolicies({ database, changes, audit, scopes });
-  const keys = createKeys({
-    database,
-    changes,
-    audit,
-    outbox,
-    scopes,
-    policies,
-    ...cache,
-    ...(onUsed && { onUsed }),
-  });
-  return { audit, changes, scopes, outbox, policies, keys };
-}
+import { createKeyServices } from "./keys.ts";
 
 export type CoreOptions = {
   readonly config: Config;

@@ -49,6 +49,19 @@ async function runToEnd(...words: readonly string[]) {
   return { code, output, lines };
 }
 
+test("a command that calls a service loads none of the service's code", async () => {
+  const lister = `import { registerHooks } from "node:module";
+    registerHooks({ load: (url, context, next) => (console.error(url), next(url, context)) });`;
+  const hooks = `data:text/javascript,${encodeURIComponent(lister)}`;
+  const words = ["--import", hooks, main, "events", "--help"];
+
+  const { code, output } = await runProgram(process.execPath, words).ended();
+
+  expect(code).toBe(0);
+  expect(output).toContain("src/commands/events.ts");
+  expect(output).not.toMatch(/src\/(compose|postgres|controlplane|evaluation)\//);
+});
+
 describe("waggle events", () => {
   test("search prints a page and how many match in all", async () => {
     const got = await runToEnd("events", "search", "metadata.attempt is 1", "--limit", "4");
