@@ -271,6 +271,7 @@ describe("imports", () => {
       "src/transport/openapi/comments-plugin.ts",
       "src/evaluation/datasets/files/reading-worker.ts",
       "src/workflows/workflows.ts",
+      "src/workflows/build-bundle.ts",
       "src/web/build-app.ts",
       "src/web/vite.config.ts",
       "src/web/app/main.tsx",

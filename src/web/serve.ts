@@ -9,13 +9,14 @@ import type { Logger } from "../base/logger.ts";
 import { compressBody, type Encoding } from "../transport/compression.ts";
 import { type Exchange, headerOf, writeAnswer } from "../transport/exchange.ts";
 import type { PageRoute } from "../transport/pages.ts";
-import { type Build, distFolder, startBuild } from "./build.ts";
+import type { Build } from "../base/build.ts";
+import { distFolder, startWebBuild } from "./build.ts";
 
 export type WebAppOptions = {
   readonly logger: Pick<Logger, "info" | "error">;
   /** How people sign in; the page tells the app. */
   readonly signIn: "provider" | "link";
-  /** Builds the app if it is not built yet; stands in for `startBuild` in tests. */
+  /** Builds the app if it is not built yet; stands in for `startWebBuild` in tests. */
   readonly build?: () => Build;
   readonly folder?: string;
 };
@@ -88,7 +89,7 @@ const encodings = { ".zst": "zstd", ".br": "br", ".gz": "gzip" } as const;
 
 export function createWebApp(options: WebAppOptions): WebApp {
   const { logger, folder = distFolder } = options;
-  const build = (options.build ?? startBuild)();
+  const build = (options.build ?? startWebBuild)();
   let files: Files | undefined;
   let hasFailed = false;
   const load = async (): Promise<void> => {

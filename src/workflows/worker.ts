@@ -3,7 +3,7 @@
 
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
 import type {
   ActivityInterceptors,
   LogLevel,
@@ -17,6 +17,7 @@ import type { Activities } from "./activities.ts";
 import { heartbeatMs } from "./activity.ts";
 import { withSpan } from "./activity-spans.ts";
 import { evaluationTaskQueue } from "./activity-options.ts";
+import { readBundle } from "./bundle.ts";
 import { readTls, taskQueue } from "./client.ts";
 import type { TemporalTarget, WorkflowClient } from "./client.ts";
 import { registerSearchAttributes } from "./namespace.ts";
@@ -36,7 +37,6 @@ export type StartWorkerOptions = {
   readonly isTracing: boolean;
 };
 
-const workflowsPath = new URL("./workflows.ts", import.meta.url).pathname;
 /** Maximum concurrent activities; each uses a database connection at times, but mostly waits. */
 const activitiesMax = 20;
 /**
@@ -63,7 +63,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
   const stopping = new AbortController();
   const { signal } = stopping;
   const watch = watchTemporal(options, signal);
-  const code = bundleWorkflows(logger);
+  const code = loadBundle();
   code.catch(() => {
     // The error is reported when `code` is awaited.
   });
@@ -256,15 +256,12 @@ async function addSchedules(
 
 let bundle: Promise<string> | undefined;
 
-/** Returns the code of the workflows, which is bundled once: it serves all workers of a process. */
-function bundleWorkflows(logger: Logger): Promise<string> {
-  bundle ??= bundleWorkflowCode({ workflowsPath, logger: toTemporalLogger(logger) }).then(
-    ({ code }) => code,
-    (error: unknown) => {
-      bundle = undefined;
-      throw error;
-    },
-  );
+/** Returns the code of the workflows, which is read once: it serves all workers of a process. */
+function loadBundle(): Promise<string> {
+  bundle ??= readBundle().catch((error: unknown) => {
+    bundle = undefined;
+    throw error;
+  });
   return bundle;
 }
 

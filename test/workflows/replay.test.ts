@@ -1,11 +1,11 @@
 // Workflows outlive a release: new code replays the saved histories to the same commands.
 
-import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
 import { beforeAll, describe, expect, test } from "vitest";
 import { workflowTypes } from "../../src/outbox/entry.ts";
+import { readBundle } from "../../src/workflows/bundle.ts";
 import { isRecording, listHistories, type SavedHistory } from "./histories.ts";
 
-const workflowsPath = new URL("../../src/workflows/workflows.ts", import.meta.url).pathname;
 const histories = isRecording ? [] : await listHistories();
 
 let workflowBundle: { code: string };
@@ -13,7 +13,7 @@ let workflowBundle: { code: string };
 beforeAll(async () => {
   const logger = new DefaultLogger("ERROR");
   Runtime.install({ logger, telemetryOptions: { logging: { forward: {} } } });
-  workflowBundle = await bundleWorkflowCode({ workflowsPath, logger });
+  workflowBundle = { code: await readBundle() };
 });
 
 function replay({ history, workflowId }: SavedHistory): Promise<void> {
