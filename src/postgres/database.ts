@@ -26,6 +26,9 @@ export type { Read, ReaderOptions } from "./reader.ts";
 /** Runs statements: a pool, or one transaction's connection. */
 export type Sql = postgres.ISql<ColumnTypes>;
 
+/** A part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
 export type Database = {
   /**
    * Returns the ambient transaction's connection, or without a transaction the pool, which is

@@ -1,11 +1,8 @@
 // Keyset pages in SQL: a row's position in its list, and the rows after a position. base/pages.ts
 // has the cursors.
 
-import type { PendingQuery, Row } from "postgres";
 import type { Position } from "../base/pages.ts";
-import type { Sql } from "./database.ts";
-
-type Fragment = PendingQuery<Row[]>;
+import type { Fragment, Sql } from "./database.ts";
 
 /** Columns that a list is ordered by: the time of creation, then the id. */
 export type Keyset = readonly [createdAt: string, id: string];

@@ -1,9 +1,8 @@
 // SQL of archivals in the audit log; the indexes of migration 0033 have these conditions but the
 // last.
 
-import type { PendingQuery, Row } from "postgres";
 import type { Actor } from "../../base/actor.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { LevelInOrg } from "../scope.ts";
 
 export type ArchiveRow = {
@@ -17,7 +16,7 @@ export type ArchiveRow = {
 };
 
 /** Rows of contents have the same actor as the archival; only those of a request count children. */
-function selectArchives(sql: Sql, orgId: string): PendingQuery<Row[]> {
+function selectArchives(sql: Sql, orgId: string): Fragment {
   return sql`
     select
       sequence,

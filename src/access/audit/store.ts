@@ -1,7 +1,6 @@
 // SQL of the audit log and of the ends of its chains.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { AuditColumns } from "./chain.ts";
 
 export type AuditRow = AuditColumns & { readonly previousHash: Buffer; readonly hash: Buffer };
@@ -143,8 +142,6 @@ export async function listRowsAbove(
 ): Promise<readonly AuditRow[]> {
   return listRows(sql, orgId, { where: sql`sequence > ${above}`, order: sql`sequence`, limit });
 }
-
-type Fragment = PendingQuery<Row[]>;
 
 async function listRows(
   sql: Sql,

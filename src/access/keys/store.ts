@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import type { KeyKind } from "../principal.ts";
 import type { LevelInOrg } from "../scope.ts";
@@ -73,8 +73,6 @@ export type LiveKeyRow = {
 
 /** Maximum created organizations, the newest, that one key can access. */
 const madeOrgsMax = 1_000;
-
-type Fragment = ReturnType<Sql>;
 
 /** Keys with their root and the scopes above it. */
 function keysWithScopes(sql: Sql): Fragment {

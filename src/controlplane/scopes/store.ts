@@ -1,10 +1,9 @@
 // SQL of scopes of every level: lookups with the scopes above, locks, pages and archiving.
 
-import type { PendingQuery, Row } from "postgres";
 import { levelsInOrg } from "../../access/scope.ts";
 import type { Scope, LevelInOrg } from "../../access/scope.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { levelAbove, levelBelow, levels } from "./levels.ts";
 
@@ -14,8 +13,6 @@ import { levelAbove, levelBelow, levels } from "./levels.ts";
  * nothing can be created inside. `any`: archived scopes too, without a lock.
  */
 export type Standing = "active" | "held" | "ending" | "any";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** A level's table, joined with the tables of the levels above. */
 const sources: Readonly<Record<LevelInOrg, (sql: Sql) => Fragment>> = {

@@ -1,9 +1,8 @@
 // SQL of backfills, in the control database.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import {
   escapeJson,
@@ -14,8 +13,6 @@ import {
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { EventPlace } from "../../tracing/selection/selection.ts";
 import type { BackfillState, EndState, OpenState } from "./state.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** A backfill and its place in the list. */
 export type BackfillRow = Position & {

@@ -1,13 +1,11 @@
 // SQL of datapoints. Every statement names its project.
 
-import type { PendingQuery, Row } from "postgres";
+import type { PendingQuery } from "postgres";
 import type { Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
 import { type DatasetVersionKey, isIn } from "./dataset-store.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Content of a datapoint: JSON texts. Their characters that Postgres refuses are JSON escapes. */
 export type DatapointTexts = {

@@ -1,9 +1,8 @@
 // SQL of datasets, their versions and the datapoints in them. Every statement names its project.
 
-import type { PendingQuery, Row } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import {
   escapeJson,
@@ -11,8 +10,6 @@ import {
   unescapeJson,
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** A dataset and its place in the list. */
 export type DatasetRow = Position & {

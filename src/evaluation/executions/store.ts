@@ -1,13 +1,10 @@
 // SQL of executions and their results, in the control database.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { ConfiguredModel } from "../../generation/configured/configured-calls.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
 import type { EndState, ExecutionCounts, ExecutionState } from "./state.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 export type ExecutionRow = {
   readonly projectId: ProjectId;

@@ -1,12 +1,9 @@
 // SQL of evaluators and their versions, in the control database.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { namedRows } from "../../postgres/named-rows.ts";
 import type { Definition, MetricType, RoutedEvaluator } from "./definition.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** An evaluator with its deployed version. */
 export type MetricRow = {

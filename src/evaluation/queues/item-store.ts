@@ -1,11 +1,8 @@
 // SQL of the events of annotation queues, in the cluster of the project's events. Every statement
 // names its project; ids of events are escaped as in tracing.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 export type QueueKey = { readonly projectId: string; readonly queueId: string };
 

@@ -1,11 +1,8 @@
 // SQL of annotation queues, in the control database. Every statement names its project.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { Filters } from "../metrics/definition.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Parts of a queue that people set. */
 export type QueueSettings = {

@@ -1,12 +1,9 @@
 // SQL of experiment runs. Every statement names its project.
 
-import type { PendingQuery, Row } from "postgres";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
 import type { PassingRange } from "./passing.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 export const runStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
 export type RunStatus = (typeof runStatuses)[number];

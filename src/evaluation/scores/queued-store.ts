@@ -1,12 +1,9 @@
 // SQL of waiting runs: created for routed events, counted, and removed again if they are of an
 // earlier version. Statements name their project, except those over all projects, which say so.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** An event with the time since which it waits for evaluators. */
 export type QueuedEvent = { readonly eventId: string; readonly queuedAt: Date };

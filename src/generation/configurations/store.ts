@@ -1,12 +1,9 @@
 // SQL of configurations, their versions and their environments, in the control database.
 
-import type { PendingQuery, Row } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { namedRows } from "../../postgres/named-rows.ts";
 import type { ConfigurationType, Content, Environment } from "./configuration.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Content as it is stored; the tags stand beside it. */
 type StoredContent = {

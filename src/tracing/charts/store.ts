@@ -1,8 +1,8 @@
 // SQL of charts: one statement groups the events of a project by bucket of time and by the values
 // of a field. Statements on events name their project and skip rows of type `pending`.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Read, Sql } from "../../postgres/database.ts";
+import type { PendingQuery } from "postgres";
+import type { Fragment, Read, Sql } from "../../postgres/database.ts";
 import { eventColumnSql, pathValueSql } from "../export/filter-sql.ts";
 import { type EventQuery, matching } from "../export/place-store.ts";
 import { type BucketUnit, fixedUnits, type TimeRange } from "./buckets.ts";
@@ -10,8 +10,6 @@ import { type ChartQuestion, type Measure, percentiles } from "./chart-query.ts"
 import type { NumberSource, TextColumn, TextSource } from "./fields.ts";
 import type { Operator, Threshold } from "./threshold.ts";
 import { usageSql } from "./usage-sql.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Values of a chart for one bucket and one value of the split. */
 export type CellRow = {

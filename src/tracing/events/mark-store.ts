@@ -1,12 +1,9 @@
 // Marks of past hours whose events a statement changes, written in the same transaction. Charts
 // keep sums over past hours and compare the marks (charts/summaries.ts; docs/decisions.md, 47.4).
 
-import type { PendingQuery, Row } from "postgres";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { CountedEvent } from "./held-event.ts";
 import { toMicroseconds } from "./stored-event.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Microseconds of an hour. */
 export const hourUs = 3_600_000_000;

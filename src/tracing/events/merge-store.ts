@@ -1,17 +1,14 @@
 // SQL of merges: locks events, reads the parts that a merge needs, and merges payloads inside
 // Postgres. The caller decides the transaction; every statement names its project.
 
-import type { PendingQuery, Row as SqlRow } from "postgres";
 import type { JsonObject } from "../../base/json.ts";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { type Bucket, buckets, type EventType } from "./event.ts";
 import { countedBytesMax, countedKeys, type HeldEvent } from "./held-event.ts";
 import { markingOf, unmarkedMs } from "./mark-store.ts";
 import type { Pending } from "./merge.ts";
 import { escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
 import { type CommitTexts, incomingRows } from "./store.ts";
-
-type Fragment = PendingQuery<SqlRow[]>;
 
 type HeldRow = {
   readonly event_id: string;

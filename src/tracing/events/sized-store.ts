@@ -1,8 +1,8 @@
 // Rows of events with their sizes: Postgres makes a row's texts once, measures them, and sends them
 // only while the total of the statement stays within a bound. Every source names its project.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Sql } from "../../postgres/database.ts";
+import type { PendingQuery } from "postgres";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import {
   columnsFor,
   listColumns,
@@ -11,8 +11,6 @@ import {
   type SelectedRow,
 } from "./event-row.ts";
 import { escapeText } from "./postgres-text.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** A row with its sizes; its texts are null unless `is_sent`. */
 export type SizedRow = SelectedRow & {

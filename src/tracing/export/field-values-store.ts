@@ -1,8 +1,7 @@
 // SQL of the values of a field: one statement over a bounded number of the newest events.
 
-import type { PendingQuery, Row } from "postgres";
 import { fieldValueEventsMax, fieldValueLengthMax } from "../../base/limits.ts";
-import type { Read, Sql } from "../../postgres/database.ts";
+import type { Fragment, Read, Sql } from "../../postgres/database.ts";
 import type { TextSource } from "../charts/fields.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
 import { conditionsSql, eventColumnSql, hasOwnIndex, pathValueSql } from "./filter-sql.ts";
@@ -75,7 +74,7 @@ export async function listValues(
   };
 }
 
-function textSql(sql: Sql, source: TextSource): PendingQuery<Row[]> {
+function textSql(sql: Sql, source: TextSource): Fragment {
   if (source.kind === "bucket") {
     const value = pathValueSql(sql, source.bucket, source.paths);
     return sql`case when jsonb_typeof(${value}) in ('string', 'number', 'boolean')

@@ -1,13 +1,13 @@
 // SQL for conditions: parameterised fragments over `events as e`. Every value from a request is a
 // parameter; columns and buckets come from the fixed tables below. Source: docs/decisions.md, 16.
 
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { assertNever } from "../../base/errors.ts";
 import type { Bucket } from "../events/event.ts";
 import { escapeJson, escapeText } from "../events/postgres-text.ts";
 import { anyItem, type Path } from "../fields/path.ts";
 import type { Condition, Target, Test } from "./condition.ts";
-import { containsInJson, type Fragment, timeInJson } from "./json-sql.ts";
+import { containsInJson, timeInJson } from "./json-sql.ts";
 
 /** SQL of each filterable column: text, number, boolean, microseconds or text[]. */
 export type ColumnSql = Readonly<Record<string, (sql: Sql) => Fragment>>;

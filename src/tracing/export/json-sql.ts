@@ -1,11 +1,7 @@
 // SQL that inspects JSON values of any kind and never fails on one.
 
-import type { PendingQuery, Row } from "postgres";
 import { isoPattern } from "../../base/iso-time.ts";
-import type { Sql } from "../../postgres/database.ts";
-
-/** A part of an SQL statement. */
-export type Fragment = PendingQuery<Row[]>;
+import type { Fragment, Sql } from "../../postgres/database.ts";
 
 /**
  * Returns SQL that is true if a string, or a string member of an array, contains `text`, ignoring

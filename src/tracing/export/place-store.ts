@@ -2,14 +2,11 @@
 // in time scans a bounded number of events: rare matches cost many short statements, not one that
 // times out. Every statement names its project and skips waiting updates (`pending`).
 
-import type { PendingQuery, Row } from "postgres";
-import type { Read, Sql } from "../../postgres/database.ts";
+import type { Fragment, Read, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
 import type { RowSource } from "../events/sized-store.ts";
 import type { Condition } from "./condition.ts";
 import { conditionsSql } from "./filter-sql.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Place of an event in a project: start time in microseconds, then id. */
 export type EventPlace = { readonly startTimeUs: number; readonly eventId: string };

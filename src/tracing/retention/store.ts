@@ -1,13 +1,10 @@
 // SQL of retention: the days in the control database; sessions and reports in the clusters.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectId } from "../../base/ids.ts";
 import type { Position } from "../../base/pages.ts";
-import type { Read, Sql } from "../../postgres/database.ts";
+import type { Fragment, Read, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import { deletedColumns, type DeletedRow, endDeletion } from "../events/store.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 export type RetentionRow = {
   readonly projectId: ProjectId;

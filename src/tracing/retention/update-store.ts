@@ -1,10 +1,7 @@
 // SQL of retention on updates that wait for an event.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Sql } from "../../postgres/database.ts";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { RunRow } from "./store.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /**
  * Deletes updates whose event never came, or was deleted before they came, and whose last one is

@@ -1,8 +1,8 @@
 // SQL of the events of an experiment run: the events of the sessions in which an event names the
 // run, found by the index on metadata. Every statement names its project.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Sql } from "../../postgres/database.ts";
+import type { PendingQuery } from "postgres";
+import type { Fragment, Sql } from "../../postgres/database.ts";
 import { escapeJson, escapeText, unescapeText } from "../events/postgres-text.ts";
 
 /**
@@ -28,11 +28,7 @@ export type RunEventPart = {
 export type RunSessions = { readonly runId: string; readonly sessionIds: readonly string[] };
 
 /** Returns the condition that names the sessions of a run, as a query of their ids. */
-function selectSessions(
-  sql: Sql,
-  projectId: string,
-  { runId, sessionIds }: RunSessions,
-): PendingQuery<Row[]> {
+function selectSessions(sql: Sql, projectId: string, { runId, sessionIds }: RunSessions): Fragment {
   return sql`
     select session_id
     from events

@@ -1,8 +1,7 @@
 // SQL of the skeleton of a session: its events without payloads, by start time, in pages.
 
-import type { PendingQuery, Row } from "postgres";
 import { skeletonTextLengthMax } from "../../base/limits.ts";
-import type { Read, Sql } from "../../postgres/database.ts";
+import type { Fragment, Read, Sql } from "../../postgres/database.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
 import type { EventPlace } from "../export/place-store.ts";
 import { amountKeys, amountLengthMax } from "./totals.ts";
@@ -101,7 +100,7 @@ export async function findListingParents(
   return new Map(rows.map(({ child, parent }) => [unescapeText(child), unescapeText(parent)]));
 }
 
-function skeletonColumns(sql: Sql): PendingQuery<Row[]> {
+function skeletonColumns(sql: Sql): Fragment {
   return sql`
     e.event_id, e.parent_id, e.event_type,
     left(e.event_name, ${skeletonTextLengthMax}) as event_name,
@@ -114,7 +113,7 @@ function skeletonColumns(sql: Sql): PendingQuery<Row[]> {
 }
 
 /** Returns the amounts of an event's metadata as JSON; a value too large for one is left out. */
-function amountsIn(sql: Sql): PendingQuery<Row[]> {
+function amountsIn(sql: Sql): Fragment {
   let pairs = sql``;
   for (const [at, key] of amountKeys.entries()) {
     const value = sql`e.metadata -> ${key}::text`;

@@ -1,12 +1,9 @@
 // SQL of model aliases.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectScope } from "../../../access/scope.ts";
-import type { Sql } from "../../../postgres/database.ts";
+import type { Fragment, Sql } from "../../../postgres/database.ts";
 import type { Owner, OwnerLevel } from "../owner/owner.ts";
 import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 export type AliasRow = {
   readonly id: string;

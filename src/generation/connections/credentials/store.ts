@@ -1,16 +1,13 @@
 // SQL of provider credentials.
 
-import type { PendingQuery, Row } from "postgres";
 import type { PageOptions, Position } from "../../../base/pages.ts";
 import type { ProjectScope } from "../../../access/scope.ts";
 import type { KeyUse } from "../../../access/rotate-secrets.ts";
-import type { Sql } from "../../../postgres/database.ts";
+import type { Fragment, Sql } from "../../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../../postgres/keyset.ts";
 import type { Owner, OwnerLevel } from "../owner/owner.ts";
 import { isOf, isUsableBy, ownerValues, selectOwner } from "../owner/store.ts";
 import type { ProviderType, SecretName, Settings } from "../../provider.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 export type CredentialRow = Position &
   Settings & {

@@ -1,11 +1,8 @@
 // SQL of the columns that hold the owner of a row of credentials or aliases.
 
-import type { PendingQuery, Row } from "postgres";
 import type { ProjectScope } from "../../../access/scope.ts";
-import type { Sql } from "../../../postgres/database.ts";
+import type { Fragment, Sql } from "../../../postgres/database.ts";
 import type { Owner, OwnerLevel } from "./owner.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** Column of the owner's id for each level; the other columns are null. */
 const ownerColumns = {

@@ -1,15 +1,12 @@
 // SQL of summaries: one statement compares the marks of hours with those at the time of their
 // summaries and summarises the events of the stretches that it has to, in one snapshot.
 
-import type { PendingQuery, Row } from "postgres";
-import type { Read, Sql } from "../../../postgres/database.ts";
+import type { Fragment, Read, Sql } from "../../../postgres/database.ts";
 import { hoursAgo, hourUs, settledMs } from "../../events/mark-store.ts";
 import { type EventQuery, matching } from "../../export/place-store.ts";
 import { numberSql, splitKeySql, splitSql } from "../store.ts";
 import type { Kept, KeptSource, SummaryPlan } from "./plan.ts";
 import type { Stretch } from "./stretches.ts";
-
-type Fragment = PendingQuery<Row[]>;
 
 /** A stretch and the version of its summary in memory; null without one. */
 export type KnownStretch = Stretch & { readonly version: number | null };
