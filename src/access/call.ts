@@ -4,6 +4,7 @@
 import type { Actor } from "../base/actor.ts";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Credentials } from "./authenticate.ts";
+import type { Whose } from "./change.ts";
 import type { Principal } from "./principal.ts";
 import { isProject } from "./scope.ts";
 import type { ProjectScope, Scope } from "./scope.ts";
@@ -134,6 +135,11 @@ export function projectOf(context: Pick<HandlerContext, "values">): ProjectScope
   const scope = scopeOf(context);
   if (!isProject(scope)) throw new Error("the call is about no project");
   return scope;
+}
+
+/** Returns the resource of an id in the project of the call, and the actor. */
+export function whoseOf(id: string, context: Pick<HandlerContext, "values">): Whose {
+  return { project: projectOf(context), id, actor: actorOf(context) };
 }
 
 /**

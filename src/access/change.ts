@@ -6,7 +6,7 @@ import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../postgres/database.ts";
 import type { Audit, Change as AuditRow } from "./audit/audit.ts";
 import type { AccessChanges } from "./changes/changes.ts";
-import type { Scope } from "./scope.ts";
+import type { ProjectScope, Scope } from "./scope.ts";
 
 /** Services that a change needs. */
 export type ChangeParts = {
@@ -28,6 +28,9 @@ export type AuditedChange = {
   /** State of the target after, without secrets; absent if it no longer exists. */
   readonly after?: Readonly<Record<string, unknown>> | undefined;
 };
+
+/** A resource of a project, and the actor who changes it. */
+export type Whose = { readonly project: ProjectScope; readonly id: string; readonly actor: Actor };
 
 /** Outcome of the work of a change. */
 export type Changed<T> = {

@@ -2,7 +2,7 @@
 
 import { type JsonObject, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { timestampFromDate, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type {
   MetricVersionSchema,
   MetricVersionService,
@@ -12,7 +12,7 @@ import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
 import { toValueMessage } from "../../base/value-message.ts";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { projectOf, whoseOf } from "../../access/call.ts";
 import { readContent } from "./content-fields.ts";
 import { toContent } from "./version-content.ts";
 import type { MetricVersion, MetricVersions } from "./versions.ts";
@@ -32,7 +32,7 @@ export function metricVersionHandlers(
       const { message, content, deployImmediately: isDeployed } = request;
       const fields = readContent(content ? toJsonValue(content) : null);
       const version = { message, fields, isDeployed };
-      return toAnswer(await versions.create(whoseOf(request, context), version));
+      return toAnswer(await versions.create(whoseOf(request.id, context), version));
     },
     async compareMetricVersions({ id, name: from, other: to }, context) {
       const changes = await versions.compare(projectOf(context).projectId, id, { from, to });
@@ -44,16 +44,12 @@ export function metricVersionHandlers(
       return { success: true, data: { from, to, changes: messages } };
     },
     async deployMetricVersion(request, context) {
-      return toAnswer(await versions.deploy(whoseOf(request, context), request.name));
+      return toAnswer(await versions.deploy(whoseOf(request.id, context), request.name));
     },
     async restoreMetricVersion(request, context) {
-      return toAnswer(await versions.restore(whoseOf(request, context), request.name));
+      return toAnswer(await versions.restore(whoseOf(request.id, context), request.name));
     },
   };
-}
-
-function whoseOf({ id }: { readonly id: string }, context: HandlerContext) {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }
 
 /** Converts content to JSON. Only binary protocols can send numbers that JSON lacks. */

@@ -7,7 +7,7 @@ import type {
   QueueService,
   UpdateQueueRequest,
 } from "../../../gen/waggle/v1/queue_pb.js";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import { toStruct } from "../../base/struct.ts";
 import { toFilterInput, toScalar } from "../../tracing/export/filter-message.ts";
 import type { Agreements } from "./agreements.ts";
@@ -45,11 +45,11 @@ function resourceHandlers({ queues, items }: QueueParts) {
     async updateQueue(request, context) {
       const { addEventIds: added, removeEventIds: removed } = request;
       const fields = { ...toFields(request), added, removed };
-      const queue = await queues.update(whoseOf(request, context), fields);
+      const queue = await queues.update(whoseOf(request.id, context), fields);
       return { queue: toQueueMessage(queue), message: "The queue is updated" };
     },
     async deleteQueue(request, context) {
-      await queues.delete(whoseOf(request, context));
+      await queues.delete(whoseOf(request.id, context));
       return { message: "The queue is deleted" };
     },
     async listQueueItems({ id, ...request }, context) {
@@ -118,8 +118,4 @@ function toFields(request: CreateQueueRequest | UpdateQueueRequest): QueueFields
 
 function toScore({ metric, value, explanation }: QueueScore): AskedScore {
   return { metric, value: value && (toScalar(value) ?? null), explanation };
-}
-
-function whoseOf({ id }: { readonly id: string }, context: HandlerContext) {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }

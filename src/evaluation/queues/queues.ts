@@ -2,7 +2,7 @@
 // Source: docs/queues.md; docs/decisions.md, 45.1.
 
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { changeInside, type ChangeParts } from "../../access/change.ts";
+import { changeInside, type ChangeParts, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
@@ -40,9 +40,6 @@ export type QueueFields = {
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
 };
-
-/** A queue of a project, and the actor who changes it. */
-export type Whose = { readonly project: ProjectScope; readonly id: string; readonly actor: Actor };
 
 /** Each change is audited and reaches every server when it commits. */
 export type Queues = {

@@ -1,7 +1,7 @@
 // Budgets of a project: how much it, or one of its keys, may spend on models in a day or a month.
 // Source: docs/budgets.md; docs/decisions.md, 49.1.
 
-import { type ChangeParts, changeInside } from "../../access/change.ts";
+import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
 import { createEnabledMemory, type EnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { Keys } from "../../access/keys/keys.ts";
@@ -45,12 +45,6 @@ export type BudgetFields = {
   readonly isSecretNew?: boolean | undefined;
 };
 
-export type WhoseBudget = {
-  readonly project: ProjectScope;
-  readonly id: string;
-  readonly actor: Actor;
-};
-
 /** Each change is audited. */
 export type Budgets = {
   /** Throws INVALID_ARGUMENT naming the field, and BUDGET_EXISTS. */
@@ -60,9 +54,9 @@ export type Budgets = {
   /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Budget>;
   /** Throws like `create` and `get`. */
-  update(whose: WhoseBudget, fields: BudgetFields): Promise<ChangedBudget>;
+  update(whose: Whose, fields: BudgetFields): Promise<ChangedBudget>;
   /** Throws like `get`. */
-  delete(whose: WhoseBudget): Promise<void>;
+  delete(whose: Whose): Promise<void>;
   /** Sends a test notification. Throws like `get`, and as `Notifications.test`. */
   test(project: ProjectScope, id: string): Promise<NotificationRow>;
   /** Lists the notifications of a budget, newest first. Throws like `get`. */

@@ -1,11 +1,11 @@
 // BudgetService: a message in, a message out, no decisions.
 
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type { BudgetService } from "../../../gen/waggle/v1/budget_pb.js";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import { toNotificationsMessage, toTestMessage } from "../../notifications/notification-message.ts";
 import { toBudgetMessage, toChangedMessage, toFields } from "./budget-message.ts";
-import type { Budgets, WhoseBudget } from "./budgets.ts";
+import type { Budgets } from "./budgets.ts";
 
 export function budgetHandlers(budgets: Budgets): ServiceImpl<typeof BudgetService> {
   return {
@@ -44,8 +44,4 @@ export function budgetHandlers(budgets: Budgets): ServiceImpl<typeof BudgetServi
       return toNotificationsMessage(await budgets.listNotifications(project, budgetId, page));
     },
   };
-}
-
-function whoseOf(id: string, context: HandlerContext): WhoseBudget {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }

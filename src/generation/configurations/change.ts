@@ -3,7 +3,7 @@
 
 import { formatVersion } from "../../base/versions.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import type { ProjectScope } from "../../access/scope.ts";
+import type { Whose } from "../../access/change.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -13,13 +13,6 @@ import { environments, hashOf } from "./configuration.ts";
 import type { Configuration, Content, Environment } from "./configuration.ts";
 import * as store from "./store.ts";
 import type { ConfigurationRow, Wanted } from "./store.ts";
-
-/** A configuration of a project, and the actor who changes it. */
-export type Whose = {
-  readonly project: ProjectScope;
-  readonly id: string;
-  readonly actor: Actor;
-};
 
 /** Returns a configuration of a project. Throws NOT_FOUND. */
 export async function getConfiguration(

@@ -5,7 +5,7 @@
 import { refuse } from "../../base/errors.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
-import type { ChangeParts } from "../../access/change.ts";
+import type { ChangeParts, Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { versionMessageLengthMax } from "../../base/field-limits.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
@@ -21,7 +21,6 @@ import {
   stateOf,
   toConfiguration,
 } from "./change.ts";
-import type { Whose } from "./change.ts";
 import { parseEnvironment } from "./configuration.ts";
 import type { Configuration, Environment } from "./configuration.ts";
 import { compareContents } from "./diff.ts";

@@ -2,11 +2,11 @@
 
 import { toJson } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type { ConfigurationService } from "../../../gen/waggle/v1/configuration_pb.js";
 import { refuse } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import type { Configurations } from "./configurations.ts";
 import { toConfigurationMessage } from "./configuration-message.ts";
 
@@ -30,7 +30,7 @@ export function configurationHandlers(
       return toConfigurationMessage(await configurations.get(projectId, id, env));
     },
     async updateConfiguration({ env, tags, ...request }, context) {
-      const isChanged = await configurations.update(whoseOf(request, context), {
+      const isChanged = await configurations.update(whoseOf(request.id, context), {
         ...request,
         env: toList("env", env),
         tags: toList("tags", tags),
@@ -39,14 +39,10 @@ export function configurationHandlers(
       return { acknowledged: true, modifiedCount, upsertedCount: 0, matchedCount: 1 };
     },
     async deleteConfiguration(request, context) {
-      await configurations.delete(whoseOf(request, context));
+      await configurations.delete(whoseOf(request.id, context));
       return { acknowledged: true, deletedCount: 1 };
     },
   };
-}
-
-export function whoseOf({ id }: { readonly id: string }, context: HandlerContext) {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }
 
 /** Converts a list that replaces another; null leaves it as it is. */

@@ -11,9 +11,8 @@ import type {
 import { formatVersion } from "../../base/versions.ts";
 import { toPageAnswer } from "../../base/pages.ts";
 import { toValueMessage } from "../../base/value-message.ts";
-import { projectOf } from "../../access/call.ts";
+import { projectOf, whoseOf } from "../../access/call.ts";
 import type { FieldChange } from "./diff.ts";
-import { whoseOf } from "./handlers.ts";
 import type { ConfigurationVersion, ConfigurationVersions } from "./versions.ts";
 
 export function configurationVersionHandlers(
@@ -38,7 +37,7 @@ export function configurationVersionHandlers(
     },
     async deployConfigurationVersion(request, context) {
       const { version, env } = request;
-      return toAnswer(await versions.deploy(whoseOf(request, context), version, env));
+      return toAnswer(await versions.deploy(whoseOf(request.id, context), version, env));
     },
   };
 }

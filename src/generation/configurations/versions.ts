@@ -2,7 +2,7 @@
 // Source: docs/decisions.md, 44.2, 44.3; docs/prompts.md.
 
 import { changeInside } from "../../access/change.ts";
-import type { ChangeParts } from "../../access/change.ts";
+import type { ChangeParts, Whose } from "../../access/change.ts";
 import { formatVersion } from "../../base/versions.ts";
 import { pageLimitMax } from "../../base/field-limits.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
@@ -11,7 +11,6 @@ import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages
 import type { Page } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { deploy, getConfiguration, inOrder, lockConfiguration } from "./change.ts";
-import type { Whose } from "./change.ts";
 import { parseEnvironment, parseVersionOrNumber } from "./configuration.ts";
 import type { Content, Environment } from "./configuration.ts";
 import { compareContents } from "./diff.ts";

@@ -1,9 +1,9 @@
 // ToolService: a message in, a message out, no decisions.
 
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type { ToolService } from "../../../gen/waggle/compat/v0/tool_pb.js";
 import { toStruct } from "../../base/struct.ts";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import type { Tools } from "./tools.ts";
 
 export function toolHandlers(tools: Tools): ServiceImpl<typeof ToolService> {
@@ -35,8 +35,4 @@ export function toolHandlers(tools: Tools): ServiceImpl<typeof ToolService> {
       return { deleted: true };
     },
   };
-}
-
-function whoseOf(id: string, context: HandlerContext) {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }

@@ -3,7 +3,7 @@
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
-import type { ChangeParts } from "../../access/change.ts";
+import type { ChangeParts, Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { toolDescriptionLengthMax, toolNameLengthMax } from "../../base/field-limits.ts";
@@ -27,13 +27,6 @@ export type ToolFields = {
   readonly parameters?: JsonObject | undefined;
 };
 
-/** A tool of a project, and the actor who changes it. */
-export type WhoseTool = {
-  readonly project: ProjectScope;
-  readonly id: string;
-  readonly actor: Actor;
-};
-
 /** Each change is audited. */
 export type Tools = {
   /** Throws INVALID_ARGUMENT naming the field, and NAME_TAKEN. */
@@ -41,9 +34,9 @@ export type Tools = {
   /** Returns all tools of a project, by name. */
   list(projectId: ProjectId): Promise<readonly Tool[]>;
   /** Changes the given fields. Throws like `create`, and NOT_FOUND. */
-  update(whose: WhoseTool, fields: ToolFields): Promise<void>;
+  update(whose: Whose, fields: ToolFields): Promise<void>;
   /** Throws NOT_FOUND. */
-  delete(whose: WhoseTool): Promise<void>;
+  delete(whose: Whose): Promise<void>;
 };
 
 export function createTools(options: ChangeParts): Tools {
@@ -82,7 +75,7 @@ export function createTools(options: ChangeParts): Tools {
   };
 }
 
-async function lockTool(sql: Sql, { project: { projectId }, id }: WhoseTool): Promise<Tool> {
+async function lockTool(sql: Sql, { project: { projectId }, id }: Whose): Promise<Tool> {
   await store.lockTools(sql, projectId);
   const tool = isUuid(id) && (await store.findTool(sql, projectId, id));
   if (!tool) throw new ServiceError("NOT_FOUND", "no such tool");
@@ -90,7 +83,7 @@ async function lockTool(sql: Sql, { project: { projectId }, id }: WhoseTool): Pr
 }
 
 /** Stores a tool within the limits of its project. */
-async function put(sql: Sql, { project, actor }: WhoseTool, tool: Tool): Promise<void> {
+async function put(sql: Sql, { project, actor }: Whose, tool: Tool): Promise<void> {
   const { projectId } = project;
   const others = await store.measureOthers(sql, projectId, tool);
   if (others.isNameTaken) {

@@ -1,7 +1,7 @@
 // Alerts of a project: their definitions, and the history of their checks.
 // Source: the published clients of this API; docs/alerts.md; docs/decisions.md, 48.1 to 48.4.
 
-import { type ChangeParts, changeInside } from "../../access/change.ts";
+import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { parseChoice } from "../../base/choices.ts";
@@ -35,13 +35,6 @@ export type Alert = AlertRow & { readonly targets: Targets };
 /** An alert after a change, with the secret that signs webhooks if it is new. */
 export type ChangedAlert = { readonly alert: Alert; readonly newSecret: string | undefined };
 
-/** An alert of a project, and the actor who changes it. */
-export type WhoseAlert = {
-  readonly project: ProjectScope;
-  readonly id: string;
-  readonly actor: Actor;
-};
-
 /** Each change is audited. */
 export type Alerts = {
   /** Throws INVALID_ARGUMENT and INVALID_FILTER naming the field, and ENCRYPTION_KEY_ABSENT. */
@@ -51,9 +44,9 @@ export type Alerts = {
   /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Alert>;
   /** Changes the given fields. Throws like `create` and `get`. */
-  update(whose: WhoseAlert, fields: AlertFields): Promise<ChangedAlert>;
+  update(whose: Whose, fields: AlertFields): Promise<ChangedAlert>;
   /** Deletes an alert with its history. Throws like `get`. */
-  delete(whose: WhoseAlert): Promise<void>;
+  delete(whose: Whose): Promise<void>;
   /** Sends a test notification. Throws like `get`, and as `Notifications.test`. */
   test(project: ProjectScope, id: string, kind: string | undefined): Promise<NotificationRow>;
   /** Lists the checks of an alert, newest first. Throws like `get`. */

@@ -1,8 +1,8 @@
 // AlertService: a message in, a message out, no decisions.
 
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type { AlertService } from "../../../gen/waggle/v1/alert_pb.js";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import { toNotificationsMessage, toTestMessage } from "../../notifications/notification-message.ts";
 import {
   toAlertMessage,
@@ -10,7 +10,7 @@ import {
   toEvaluationMessage,
   toFields,
 } from "./alert-message.ts";
-import type { Alerts, WhoseAlert } from "./alerts.ts";
+import type { Alerts } from "./alerts.ts";
 
 export function alertHandlers(alerts: Alerts): ServiceImpl<typeof AlertService> {
   return {
@@ -58,8 +58,4 @@ export function alertHandlers(alerts: Alerts): ServiceImpl<typeof AlertService> 
       return toNotificationsMessage(await alerts.listNotifications(project, alertId, page));
     },
   };
-}
-
-function whoseOf(id: string, context: HandlerContext): WhoseAlert {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }

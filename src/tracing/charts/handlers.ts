@@ -2,7 +2,7 @@
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ChartService } from "../../../gen/waggle/v1/chart_pb.js";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import { readingOf } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import {
@@ -71,10 +71,6 @@ export function chartHandlers(
       return { events: toPoints(result), totalEvents: result.matched, exact: true };
     },
   };
-}
-
-function whoseOf(id: string, context: HandlerContext) {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }
 
 const deprecatedPath = "/v1/charts";

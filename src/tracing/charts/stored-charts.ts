@@ -1,7 +1,7 @@
 // Stored charts of a project: a question about its events with a name, for its members to look at.
 // Source: docs/spec.md, "Charts"; the published clients of this API; docs/decisions.md, 47.2.
 
-import { type ChangeParts, changeInside } from "../../access/change.ts";
+import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { assertText } from "../../base/assert-text.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
@@ -53,13 +53,6 @@ export type ChartFields = {
   readonly shown?: ShownChart | null | undefined;
 };
 
-/** A chart of a project, and the actor who changes it. */
-export type WhoseChart = {
-  readonly project: ProjectScope;
-  readonly id: string;
-  readonly actor: Actor;
-};
-
 /** Each change is audited. */
 export type StoredCharts = {
   /** Throws INVALID_ARGUMENT naming the field. */
@@ -69,9 +62,9 @@ export type StoredCharts = {
   /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<StoredChart>;
   /** Changes the given fields. Throws like `create` and `get`. */
-  update(whose: WhoseChart, fields: ChartFields): Promise<StoredChart>;
+  update(whose: Whose, fields: ChartFields): Promise<StoredChart>;
   /** Throws like `get`. */
-  delete(whose: WhoseChart): Promise<void>;
+  delete(whose: Whose): Promise<void>;
 };
 
 export function createStoredCharts(options: ChangeParts): StoredCharts {

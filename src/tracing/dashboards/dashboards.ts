@@ -1,7 +1,7 @@
 // Dashboards of a project: its stored charts in a grid, under a name. A chart that is deleted
 // leaves every dashboard. Source: docs/decisions.md, 57.2.
 
-import { type ChangeParts, changeInside } from "../../access/change.ts";
+import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { assertText } from "../../base/assert-text.ts";
@@ -28,13 +28,6 @@ export type DashboardFields = {
   readonly tiles?: readonly Tile[] | undefined;
 };
 
-/** A dashboard of a project, and the actor who changes it. */
-export type WhoseDashboard = {
-  readonly project: ProjectScope;
-  readonly id: string;
-  readonly actor: Actor;
-};
-
 /** Each change is audited. */
 export type Dashboards = {
   /** Throws INVALID_ARGUMENT naming the field. */
@@ -44,9 +37,9 @@ export type Dashboards = {
   /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Dashboard>;
   /** Changes the given fields. Throws like `create` and `get`. */
-  update(whose: WhoseDashboard, fields: DashboardFields): Promise<Dashboard>;
+  update(whose: Whose, fields: DashboardFields): Promise<Dashboard>;
   /** Throws like `get`. */
-  delete(whose: WhoseDashboard): Promise<void>;
+  delete(whose: Whose): Promise<void>;
 };
 
 export function createDashboards(options: ChangeParts): Dashboards {

@@ -2,13 +2,13 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import type {
   DashboardFields as FieldsMessage,
   DashboardSchema,
   DashboardService,
 } from "../../../gen/waggle/v1/dashboard_pb.js";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import type { Dashboard, DashboardFields, Dashboards } from "./dashboards.ts";
 
 export function dashboardHandlers(dashboards: Dashboards): ServiceImpl<typeof DashboardService> {
@@ -37,10 +37,6 @@ export function dashboardHandlers(dashboards: Dashboards): ServiceImpl<typeof Da
       return { success: true, message: "The dashboard is deleted." };
     },
   };
-}
-
-function whoseOf(id: string, context: HandlerContext) {
-  return { project: projectOf(context), id, actor: actorOf(context) };
 }
 
 function toFields(message: FieldsMessage | undefined): DashboardFields {
