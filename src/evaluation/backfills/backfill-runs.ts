@@ -28,20 +28,19 @@ import type { BackfillKey, BackfillRow } from "./store.ts";
 /** One run of a backfill: each resumption is another run with another workflow. */
 export type BackfillRun = Pick<BackfillInput, "projectId" | "backfillId" | "run">;
 
-type Again = { readonly kind: "again"; readonly pauseMs?: number };
-
-/** Next step of a workflow. */
-export type NextChunk = { readonly progress: BackfillProgress } & (
+type Step =
   | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
   /**
    * Nothing had to run for some time, or other backfills are searching: ask again, after a pause.
    */
-  | Again
+  | { readonly kind: "again"; readonly pauseMs?: number }
   /** The backfill has stopped for now or for good. */
   | { readonly kind: "paused" | EndState; readonly error?: string }
   /** Another run has taken over. */
-  | { readonly kind: "superseded" }
-);
+  | { readonly kind: "superseded" };
+
+/** Next step of a workflow. */
+export type NextChunk = Step & { readonly progress: BackfillProgress };
 
 export type BackfillEnd = {
   readonly state: Exclude<EndState, "completed">;
@@ -133,17 +132,11 @@ export function createBackfillRuns({
       await database.transaction(async (sql) => {
         const row = await store.lockOpenBackfill(sql, projectId, evaluatorId);
         // Its workflow reads the state and releases the rest.
-        if (row) await store.endBackfill(sql, keyOf(row), { state: "failed", error });
+        if (row) await store.endBackfill(sql, store.keyOf(row), { state: "failed", error });
       });
     },
   };
 }
-
-type Step =
-  | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
-  | Again
-  | { readonly kind: "paused" | EndState; readonly error?: string }
-  | { readonly kind: "superseded" };
 
 type Options = BackfillRunsOptions & Required<Pick<BackfillRunsOptions, "places">>;
 
@@ -217,7 +210,7 @@ async function openChunk(options: BackfillRunsOptions, context: BackfillContext)
   // Last, because a process that dies earlier finds the chunk open or creates the same one again.
   // Also past the last page, so that continuous writes of a project do not keep the backfill at its
   // first page.
-  await store.moveBackfill(database.sql(), { ...keyOf(row), run: row.run }, last);
+  await store.moveBackfill(database.sql(), { ...store.keyOf(row), run: row.run }, last);
   return made ? { kind: "chunk", chunk: toInput(context, made) } : { kind: "again" };
 }
 
@@ -278,10 +271,10 @@ function toInput(
 
 async function complete({ database }: BackfillRunsOptions, row: BackfillRow): Promise<Step> {
   return database.transaction(async (sql) => {
-    const now = await store.lockBackfill(sql, keyOf(row));
+    const now = await store.lockBackfill(sql, store.keyOf(row));
     // It was paused or cancelled meanwhile; the next step applies that.
     if (now?.state !== "running" || now.run !== row.run) return { kind: "again" };
-    await store.endBackfill(sql, keyOf(row), { state: "completed", error: undefined });
+    await store.endBackfill(sql, store.keyOf(row), { state: "completed", error: undefined });
     return { kind: "completed" };
   });
 }
@@ -313,8 +306,4 @@ async function letGo(
     if (!open) return;
     await scores.endChunk(project, open.chunkId, "drop");
   }
-}
-
-function keyOf({ projectId, id }: BackfillRow): BackfillKey {
-  return { projectId, backfillId: id };
 }

@@ -9,7 +9,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { watchWorkflows, type WorkflowWatchOptions } from "../workflow-watch.ts";
 import type { BackfillRuns } from "./backfill-runs.ts";
 import * as store from "./store.ts";
-import type { BackfillKey, BackfillRow } from "./store.ts";
+import type { BackfillRow } from "./store.ts";
 
 export type BackfillWatchOptions = WorkflowWatchOptions & {
   /** The control database. */
@@ -27,10 +27,10 @@ export function watchBackfills(options: BackfillWatchOptions): Promise<void> {
   return watchWorkflows(options, {
     noun: "backfill",
     listStill: (stillMs, limit) => store.listStill(sql, stillMs, limit),
-    touch: (row) => store.touchBackfill(sql, keyOf(row)),
+    touch: (row) => store.touchBackfill(sql, store.keyOf(row)),
     restart: (row) => restart(options, row),
     async end(row) {
-      const run = { ...keyOf(row), run: row.run };
+      const run = { ...store.keyOf(row), run: row.run };
       // Nothing is running, so a requested stop is complete.
       if (row.state !== "running") await runs.nextChunk(run);
       else await runs.finish(run, { state: "failed", error: endedOutside });
@@ -38,16 +38,12 @@ export function watchBackfills(options: BackfillWatchOptions): Promise<void> {
   });
 }
 
-function keyOf({ projectId, id }: BackfillRow): BackfillKey {
-  return { projectId, backfillId: id };
-}
-
 const endedOutside =
   "its workflow was ended in Temporal; start another backfill, which skips scored events";
 
 async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise<void> {
   const { database, metrics, outbox } = options;
-  const key = keyOf(row);
+  const key = store.keyOf(row);
   const project = await findProject(options.scopes, row.projectId);
   if (!project) {
     const error = "the project was archived";

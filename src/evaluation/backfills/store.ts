@@ -8,6 +8,7 @@ import {
   escapeJson,
   escapeText,
   unescapeJson,
+  unescapeOrNull,
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
@@ -37,6 +38,10 @@ export type BackfillRow = Position & {
 
 /** Key of a backfill. */
 export type BackfillKey = { readonly projectId: ProjectId; readonly backfillId: string };
+
+export function keyOf({ projectId, id }: BackfillRow): BackfillKey {
+  return { projectId, backfillId: id };
+}
 
 type StoredRow = Omit<BackfillRow, "filters" | "after" | "error"> & {
   readonly filters: string;
@@ -75,7 +80,7 @@ function toRow({ filters, afterUs, afterEventId, error, ...row }: StoredRow): Ba
     ...row,
     filters: JSON.parse(unescapeJson(filters)) as FilterInput[],
     after: isBegun ? { startTimeUs: afterUs, eventId: unescapeText(afterEventId) } : undefined,
-    error: error === null ? null : unescapeText(error),
+    error: unescapeOrNull(error),
   };
 }
 

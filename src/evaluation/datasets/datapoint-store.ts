@@ -4,7 +4,7 @@ import type { PendingQuery } from "postgres";
 import type { Position } from "../../base/pages.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";
-import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import { escapeOrNull, unescapeText } from "../../tracing/events/postgres-text.ts";
 import { type DatasetVersionKey, isIn } from "./dataset-store.ts";
 
 /** Content of a datapoint: JSON texts. Their characters that Postgres refuses are JSON escapes. */
@@ -52,10 +52,6 @@ export async function insertDatapoints(
       ${list("groundTruth")}::text[], ${list("metadata")}::text[],
       ${list("linkedEvent").map(escapeOrNull)}::text[], ${list("bytes")}::integer[]
     ) as given (id, inputs, history, ground_truth, metadata, linked_event, bytes)`;
-}
-
-function escapeOrNull(text: string | null): string | null {
-  return text === null ? null : escapeText(text);
 }
 
 /** Adds the next revision of a datapoint, which becomes the current one. */

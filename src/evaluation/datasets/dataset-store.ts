@@ -6,8 +6,10 @@ import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import {
   escapeJson,
+  escapeOrNull,
   escapeText,
   unescapeJson,
+  unescapeOrNull,
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
 
@@ -29,7 +31,7 @@ function toRow({ name, description, properties, ...row }: StoredRow): DatasetRow
   return {
     ...row,
     name: unescapeText(name),
-    description: description === null ? null : unescapeText(description),
+    description: unescapeOrNull(description),
     properties: JSON.parse(unescapeJson(properties)) as JsonObject,
   };
 }
@@ -69,7 +71,7 @@ export async function insertDataset(sql: Sql, projectId: string, row: NewDataset
       insert into datasets (project_id, dataset_id, name, description, properties)
       values (
         ${projectId}, ${datasetId}, ${escapeText(name)},
-        ${description === null ? null : escapeText(description)},
+        ${escapeOrNull(description)},
         ${escapeJson(JSON.stringify(row.properties))}::text::jsonb
       )
     )
@@ -83,7 +85,7 @@ export async function updateDataset(sql: Sql, projectId: string, row: NewDataset
     update datasets
     set
       name = ${escapeText(row.name)},
-      description = ${row.description === null ? null : escapeText(row.description)},
+      description = ${escapeOrNull(row.description)},
       properties = ${escapeJson(JSON.stringify(row.properties))}::text::jsonb,
       updated_at = statement_timestamp()
     where project_id = ${projectId} and dataset_id = ${row.datasetId}`;

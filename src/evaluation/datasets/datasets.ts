@@ -28,8 +28,6 @@ import type { DatasetRow, VersionRow } from "./dataset-store.ts";
 /** A dataset with the ids of its datapoints. */
 export type Dataset = DatasetRow & { readonly datapointIds: readonly string[] };
 
-export type DatasetVersion = VersionRow;
-
 export type DatasetFields = {
   readonly name?: string | undefined;
   readonly description?: string | undefined;

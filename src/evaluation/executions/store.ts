@@ -3,7 +3,12 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { ConfiguredModel } from "../../generation/configured/configured-calls.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
-import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import {
+  escapeOrNull,
+  escapeText,
+  unescapeOrNull,
+  unescapeText,
+} from "../../tracing/events/postgres-text.ts";
 import type { EndState, ExecutionCounts, ExecutionState } from "./state.ts";
 
 export type ExecutionRow = {
@@ -37,7 +42,7 @@ function toRow({ runId, workflowId, model, error, createdBy, ...row }: StoredRow
     runId: unescapeText(runId),
     workflowId: unescapeText(workflowId),
     model: JSON.parse(model) as ConfiguredModel,
-    error: error === null ? null : unescapeText(error),
+    error: unescapeOrNull(error),
     createdBy: unescapeText(createdBy),
   };
 }
@@ -191,7 +196,7 @@ export async function insertResult(
   { projectId, runId }: ExecutionKey,
   { datapointId, attempt, state, cost, error }: ResultRow,
 ): Promise<void> {
-  const text = error === null ? null : escapeText(error);
+  const text = escapeOrNull(error);
   await sql`
     insert into run_execution_results as held (
       project_id, run_id, datapoint_id, attempt, state, cost, error

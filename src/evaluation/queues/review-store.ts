@@ -6,6 +6,7 @@ import {
   escapeJson,
   escapeText,
   unescapeJson,
+  unescapeOrNull,
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
 import type { ScoreType } from "../metrics/definition.ts";
@@ -223,7 +224,7 @@ function toScoreRow(row: StoredScoreRow): ScoreRow {
     ...row,
     reviewer: unescapeText(row.reviewer),
     value: JSON.parse(unescapeJson(row.value)) as Score,
-    explanation: row.explanation === null ? null : unescapeText(row.explanation),
+    explanation: unescapeOrNull(row.explanation),
   };
 }
 

@@ -2,7 +2,12 @@
 
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
-import { escapeText, unescapeText } from "../../tracing/events/postgres-text.ts";
+import {
+  escapeOrNull,
+  escapeText,
+  unescapeOrNull,
+  unescapeText,
+} from "../../tracing/events/postgres-text.ts";
 import type { PassingRange } from "./passing.ts";
 
 export const runStatuses = ["pending", "running", "completed", "failed", "cancelled"] as const;
@@ -58,41 +63,35 @@ export type RunRow = RunFields & {
   readonly updatedAt: Date | null;
 };
 
-type TextColumns = {
-  readonly [
-    K in
-      | "metadata"
-      | "results"
-      | "configuration"
-      | "evaluators"
-      | "passingRanges"
-      | "eventIds"
-      | "sessionIds"
-      | "datapointIds"
-      | "report"
-  ]: string;
-};
+/** Columns with JSON. */
+const jsonColumns = [
+  "metadata",
+  "results",
+  "configuration",
+  "evaluators",
+  "passingRanges",
+  "eventIds",
+  "sessionIds",
+  "datapointIds",
+  "report",
+] as const;
+
+type TextColumns = { readonly [K in (typeof jsonColumns)[number]]: string };
 
 type StoredRow = Omit<RunRow, keyof TextColumns> & TextColumns;
 
 function toRow(row: StoredRow): RunRow {
-  const parse = <K extends keyof TextColumns>(key: K) => JSON.parse(row[key]) as RunRow[K];
+  const parsed = Object.fromEntries(
+    jsonColumns.map((name) => [name, JSON.parse(row[name]) as unknown]),
+  ) as Pick<RunRow, keyof TextColumns>;
   return {
     ...row,
+    ...parsed,
     runId: unescapeText(row.runId),
     createdBy: unescapeText(row.createdBy),
-    name: row.name === null ? null : unescapeText(row.name),
-    description: row.description === null ? null : unescapeText(row.description),
-    datasetId: row.datasetId === null ? null : unescapeText(row.datasetId),
-    metadata: parse("metadata"),
-    results: parse("results"),
-    configuration: parse("configuration"),
-    evaluators: parse("evaluators"),
-    passingRanges: parse("passingRanges"),
-    eventIds: parse("eventIds"),
-    sessionIds: parse("sessionIds"),
-    datapointIds: parse("datapointIds"),
-    report: parse("report"),
+    name: unescapeOrNull(row.name),
+    description: unescapeOrNull(row.description),
+    datasetId: unescapeOrNull(row.datasetId),
   };
 }
 
@@ -150,8 +149,8 @@ export async function listEnded(
 /** Returns the columns that a client's fields fill, and the version of the dataset. */
 function toColumns(row: RunFields & Pick<RunRow, "datasetVersion">) {
   return {
-    name: textOrNull(row.name),
-    description: textOrNull(row.description),
+    name: escapeOrNull(row.name),
+    description: escapeOrNull(row.description),
     status: row.status,
     metadata: JSON.stringify(row.metadata),
     results: JSON.stringify(row.results),
@@ -161,7 +160,7 @@ function toColumns(row: RunFields & Pick<RunRow, "datasetVersion">) {
     event_ids: JSON.stringify(row.eventIds),
     session_ids: JSON.stringify(row.sessionIds),
     datapoint_ids: JSON.stringify(row.datapointIds),
-    dataset_id: textOrNull(row.datasetId),
+    dataset_id: escapeOrNull(row.datasetId),
     dataset_version: row.datasetVersion,
   };
 }
@@ -207,10 +206,6 @@ export async function updateReport(
     update runs
     set report = ${JSON.stringify(report)}, updated_at = statement_timestamp()
     where project_id = ${projectId} and run_id = ${escapeText(runId)}`;
-}
-
-function textOrNull(text: string | null): string | null {
-  return text === null ? null : escapeText(text);
 }
 
 /** Deletes a run; returns false if there was none. */

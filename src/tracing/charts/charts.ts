@@ -10,7 +10,7 @@ import { statementTimeoutsMs } from "../../base/limits.ts";
 import { chartValueBytes } from "../../base/tenant-limits.ts";
 import type { Database, Read } from "../../postgres/database.ts";
 import { codeOf } from "../../postgres/faults.ts";
-import { unescapeText } from "../events/postgres-text.ts";
+import { unescapeOrNull, unescapeText } from "../events/postgres-text.ts";
 import type { Reading } from "../events/sized-read.ts";
 import type { Condition } from "../export/condition.ts";
 import { type FilterInput, parseFilters } from "../export/filter.ts";
@@ -172,7 +172,7 @@ async function answer(
     refuseTooLarge(request);
   const cells = summed ?? (await store.listCells(read, query, { ...question, starts }));
   const rows = cells.map((row) => {
-    const text = row.split === null ? null : unescapeText(row.split);
+    const text = unescapeOrNull(row.split);
     return text === row.split ? row : { ...row, split: text };
   });
   return toResult(question, rows, times);

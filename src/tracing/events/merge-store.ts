@@ -7,7 +7,7 @@ import { type Bucket, buckets, type EventType } from "./event.ts";
 import { countedBytesMax, countedKeys, type HeldEvent } from "./held-event.ts";
 import { markingOf, unmarkedMs } from "./mark-store.ts";
 import type { Pending } from "./merge.ts";
-import { escapeText, unescapeJson, unescapeText } from "./postgres-text.ts";
+import { escapeText, unescapeJson, unescapeOrNull, unescapeText } from "./postgres-text.ts";
 import { type CommitTexts, incomingRows } from "./store.ts";
 
 type HeldRow = {
@@ -92,7 +92,7 @@ function toHeldEvent(row: HeldRow): HeldEvent {
     session_id: unescapeText(row.session_id),
     event_name: unescapeText(row.event_name),
     source: unescapeText(row.source),
-    parent_id: row.parent_id === null ? null : unescapeText(row.parent_id),
+    parent_id: unescapeOrNull(row.parent_id),
     hasError: row.has_error,
     hasFeedback: row.has_feedback,
     start_time: row.start_time_us / 1000,

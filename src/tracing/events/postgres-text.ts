@@ -22,10 +22,20 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark);
 }
 
+/** Returns null for null, and else the same as `escapeText`. */
+export function escapeOrNull(text: string | null): string | null {
+  return text === null ? null : escapeText(text);
+}
+
 /** Returns the original of a text that `escapeText` returned. */
 export function unescapeText(text: string): string {
   if (!text.includes(escapeMark)) return text;
   return text.replace(escaped, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}
+
+/** Returns null for null, and else the same as `unescapeText`. */
+export function unescapeOrNull(text: string | null): string | null {
+  return text === null ? null : unescapeText(text);
 }
 
 /** Whether `escapeJson` may change a JSON text; false for most texts. */

@@ -3,7 +3,7 @@
 
 import type { PendingQuery } from "postgres";
 import type { Fragment, Sql } from "../../postgres/database.ts";
-import { escapeJson, escapeText, unescapeText } from "../events/postgres-text.ts";
+import { escapeJson, escapeText, unescapeOrNull, unescapeText } from "../events/postgres-text.ts";
 
 /**
  * Consecutive events of a run. Each column is the JSON text of an array with a value for each
@@ -112,7 +112,7 @@ export async function listOutcomes(
   return rows.map(({ eventId, cost, error }) => ({
     eventId: unescapeText(eventId),
     cost,
-    error: error === null ? null : unescapeText(error),
+    error: unescapeOrNull(error),
   }));
 }
 

@@ -2,7 +2,7 @@
 
 import { skeletonTextLengthMax } from "../../base/limits.ts";
 import type { Fragment, Read, Sql } from "../../postgres/database.ts";
-import { escapeText, unescapeText } from "../events/postgres-text.ts";
+import { escapeText, unescapeOrNull, unescapeText } from "../events/postgres-text.ts";
 import type { EventPlace } from "../export/place-store.ts";
 import { amountKeys, amountLengthMax } from "./totals.ts";
 
@@ -127,10 +127,10 @@ function toSkeletonEvent({ start_time_us, end_time_us, ...row }: SkeletonRow): S
   return {
     ...row,
     event_id: unescapeText(row.event_id),
-    parent_id: row.parent_id === null ? null : unescapeText(row.parent_id),
+    parent_id: unescapeOrNull(row.parent_id),
     event_name: unescapeText(row.event_name),
-    error: row.error === null ? null : unescapeText(row.error),
-    model: row.model === null ? null : unescapeText(row.model),
+    error: unescapeOrNull(row.error),
+    model: unescapeOrNull(row.model),
     start_time: start_time_us / 1000,
     end_time: end_time_us === null ? null : end_time_us / 1000,
     startTimeUs: start_time_us,

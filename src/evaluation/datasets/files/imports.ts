@@ -11,6 +11,7 @@ import { datapointsOfDatasetMax } from "../../../base/tenant-limits.ts";
 import type { Sql } from "../../../postgres/database.ts";
 import { type CheckedTexts, toAllTexts } from "../datapoint.ts";
 import * as store from "../datapoint-store.ts";
+import { laneOf } from "../datapoints.ts";
 import * as datasetStore from "../dataset-store.ts";
 import { changing, type DatasetsOptions, find } from "../datasets.ts";
 import { assertKeys, type Mapping } from "../mapping.ts";
@@ -67,7 +68,7 @@ export function createDatasetImports(options: DatasetImportsOptions): DatasetImp
       const texts = await toAllTexts(contents, {
         contentOf: ({ content }) => content,
         pathOf: (_, index) => `row ${first + index}: `,
-        lane: `project ${project.projectId}`,
+        lane: laneOf(project),
       });
       yield texts.map((one, index) => ({ ...one, id: contents[index]?.id }));
       first += batch.length;
