@@ -54,11 +54,8 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
     for (const [projectId, events] of Map.groupBy(written, (event) => event.projectId)) {
       if (!mayTake(projectId)) continue;
       const routed = events.filter(({ after }) => !isNeverEvaluated(after.source));
-      for (let at = 0; at < routed.length; at += eventsPerRowMax) {
-        const part = routed.slice(at, at + eventsPerRowMax);
-        const eventIds = part.map(({ after }) => after.event_id);
-        rows.push({ projectId, queueId: createUuid(), eventIds });
-      }
+      const eventIds = routed.map(({ after }) => after.event_id);
+      rows.push(...toRows(projectId, eventIds));
     }
     return rows;
   }
@@ -74,12 +71,7 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
 
     async addAgain(sql, { projectId }, eventIds) {
       if (eventIds.length === 0 || !mayTake(projectId)) return;
-      const rows: queueStore.QueueRow[] = [];
-      for (let at = 0; at < eventIds.length; at += eventsPerRowMax) {
-        const part = eventIds.slice(at, at + eventsPerRowMax);
-        rows.push({ projectId, queueId: createUuid(), eventIds: part });
-      }
-      await queueStore.insertQueueRows(sql, rows);
+      await queueStore.insertQueueRows(sql, toRows(projectId, eventIds));
     },
 
     waitsSince: ({ projectId, clusterId }, eventId) =>
@@ -105,4 +97,14 @@ export function createEvaluationQueue(options: EvaluationQueueOptions): Evaluati
       };
     },
   };
+}
+
+/** Returns the rows of events, each with at most `eventsPerRowMax` of them. */
+function toRows(projectId: string, eventIds: readonly string[]): queueStore.QueueRow[] {
+  const rows: queueStore.QueueRow[] = [];
+  for (let at = 0; at < eventIds.length; at += eventsPerRowMax) {
+    const part = eventIds.slice(at, at + eventsPerRowMax);
+    rows.push({ projectId, queueId: createUuid(), eventIds: part });
+  }
+  return rows;
 }

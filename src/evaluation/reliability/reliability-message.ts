@@ -1,7 +1,7 @@
 // Messages of the comparison of a judge's scores with those of people.
 
 import { formatVersion } from "../../base/versions.ts";
-import type { Estimate, Summary } from "./agreement.ts";
+import type { Summary } from "./agreement.ts";
 import type { Disagreement, Group } from "./groups.ts";
 import type { ReliabilityReport } from "./reliability.ts";
 import { toValueMessage } from "../../base/value-message.ts";
@@ -40,25 +40,17 @@ function toSummary({ n, agreement, kappa, bias, ...others }: Summary) {
   const { meanAbsoluteError, correlation } = others;
   return {
     n,
-    ...toFields(agreement, ({ value, lower, upper }) => ({
-      agreement: value,
-      agreementLower: lower,
-      agreementUpper: upper,
-    })),
-    ...toFields(kappa, ({ value, lower, upper }) => ({
-      kappa: value,
-      kappaLower: lower,
-      kappaUpper: upper,
-    })),
+    ...(agreement && {
+      agreement: agreement.value,
+      agreementLower: agreement.lower,
+      agreementUpper: agreement.upper,
+    }),
+    ...(kappa && { kappa: kappa.value, kappaLower: kappa.lower, kappaUpper: kappa.upper }),
     ...(bias && { bias: bias.value }),
-    ...toFields(bias?.interval, ({ lower, upper }) => ({ biasLower: lower, biasUpper: upper })),
+    ...(bias?.interval && { biasLower: bias.interval.lower, biasUpper: bias.interval.upper }),
     ...(meanAbsoluteError !== undefined && { meanAbsoluteError }),
     ...(correlation !== undefined && { correlation }),
   };
-}
-
-function toFields<T>(estimate: Estimate | undefined, fields: (estimate: Estimate) => T) {
-  return estimate && fields(estimate);
 }
 
 function toDisagreement({ eventId, startMs, human, judge, difference, version }: Disagreement) {

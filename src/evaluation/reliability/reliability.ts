@@ -154,7 +154,7 @@ function parseBound(field: string, text: string | undefined): number | undefined
   if (text === undefined || text === "") return undefined;
   const timeMs = parseTimeMs(text);
   if (timeMs === undefined) refuse(field, "must be Unix milliseconds or ISO 8601");
-  return Math.round((timeMs ?? 0) * 1_000);
+  return Math.round(timeMs * 1_000);
 }
 
 /** Returns no event if a score is not a boolean, number or short text. */

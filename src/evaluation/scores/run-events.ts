@@ -101,8 +101,10 @@ async function runOne(
 }
 
 const tooLargeFailure: RunResult = {
-  ...({ kind: "failure", reason: "EVENT_TOO_LARGE", output: "" } as const),
+  kind: "failure",
+  reason: "EVENT_TOO_LARGE",
   message: `the event ${tooLarge}`,
+  output: "",
 };
 
 /** Yields the events that still exist, reading some megabytes at a time. */

@@ -3,6 +3,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AlertService } from "../../../gen/waggle/v1/alert_pb.js";
 import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
+import { toPageAnswer } from "../../base/pages.ts";
 import { toNotificationsMessage, toTestMessage } from "../../notifications/notification-message.ts";
 import {
   toAlertMessage,
@@ -45,11 +46,7 @@ export function alertHandlers(alerts: Alerts): ServiceImpl<typeof AlertService> 
     async listAlertEvaluations({ alertId, limit, cursor }, context) {
       const page = { limit, cursor };
       const found = await alerts.listEvaluations(projectOf(context), alertId, page);
-      const { items, nextCursor } = found;
-      return {
-        ...{ success: true, data: items.map(toEvaluationMessage) },
-        ...(nextCursor !== undefined && { nextCursor }),
-      };
+      return toPageAnswer(found, toEvaluationMessage);
     },
 
     async listAlertNotifications({ alertId, limit, cursor }, context) {

@@ -4,8 +4,7 @@
 import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import { filterFieldLengthMax } from "../../base/tenant-limits.ts";
-import type { Bucket } from "../events/event.ts";
-import { bucketOf } from "../export/filter.ts";
+import { type Bucket, bucketOf } from "../events/event.ts";
 import { type FoundField, findField } from "../export/find-field.ts";
 import type { ProjectFields } from "../fields/fields.ts";
 import { formatKinds, kinds, numberKinds } from "../fields/kind.ts";

@@ -23,6 +23,14 @@ export function isBucket(text: string): text is Bucket {
   return buckets.some((bucket) => bucket === text);
 }
 
+/** Returns the bucket that a field is, or is a path into; undefined for other names. */
+export function bucketOf(field: string): Bucket | undefined {
+  return buckets.find(
+    (bucket) =>
+      field.startsWith(bucket) && (field.length === bucket.length || field[bucket.length] === "."),
+  );
+}
+
 /**
  * Fields of an event from a writer; an absent field changes nothing. Field names are those of the
  * wire and of the columns. Times are Unix milliseconds with fractions to the microsecond,

@@ -5,7 +5,7 @@ import { faultOfChoice } from "../../base/choices.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { filterFieldLengthMax, filtersMax } from "../../base/tenant-limits.ts";
-import { type Bucket, buckets } from "../events/event.ts";
+import { type Bucket, bucketOf, buckets } from "../events/event.ts";
 import { kinds, numberKinds, scalarKinds } from "../fields/kind.ts";
 import type { ProjectFields } from "../fields/fields.ts";
 import type { ColumnKind, Condition, Target, Test } from "./condition.ts";
@@ -271,14 +271,6 @@ function parseType(filter: FilterInput): FilterType | undefined {
   const type = filterTypes.find((known) => known === filter.type);
   if (type !== undefined) return type;
   throw invalid(filter, `the type ${faultOfChoice(filterTypes, filter.type)}`);
-}
-
-/** Returns the bucket that a field is, or is a path into; undefined for other names. */
-export function bucketOf(field: string): Bucket | undefined {
-  return buckets.find(
-    (bucket) =>
-      field.startsWith(bucket) && (field.length === bucket.length || field[bucket.length] === "."),
-  );
 }
 
 function invalid(

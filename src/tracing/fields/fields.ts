@@ -6,6 +6,7 @@ import { fieldsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Database, ReaderOptions, Sql } from "../../postgres/database.ts";
 import {
   type Bucket,
+  bucketOf,
   buckets,
   type EventType,
   isSession,
@@ -280,13 +281,6 @@ function recordedTypes(project: KnownProject, sighting: FieldSighting): number |
   const bucket = bucketOf(sighting.field);
   if (bucket === undefined) return known.columns.get(sighting.field);
   return findKnown(known.buckets[bucket], sighting.field)?.types || undefined;
-}
-
-function bucketOf(field: string): Bucket | undefined {
-  return buckets.find(
-    (name) =>
-      field.startsWith(name) && (field.length === name.length || field[name.length] === "."),
-  );
 }
 
 function findUnseenColumns(

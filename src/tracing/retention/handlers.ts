@@ -9,6 +9,7 @@ import type {
   RetentionService,
 } from "../../../gen/waggle/v1/retention_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
+import { toPageAnswer } from "../../base/pages.ts";
 import type { Retention, RetentionRow, RunRow } from "./retention.ts";
 
 /** `isExported` tells whether the operator has set where files go. */
@@ -42,11 +43,7 @@ export function retentionHandlers(
 
     async listRetentionRuns({ limit, cursor }, context) {
       const found = await retention.listRuns(projectOf(context), { limit, cursor });
-      const { items, nextCursor } = found;
-      return {
-        ...{ success: true, data: items.map(toRunMessage) },
-        ...(nextCursor !== undefined && { nextCursor }),
-      };
+      return toPageAnswer(found, toRunMessage);
     },
   };
 }

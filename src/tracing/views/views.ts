@@ -86,11 +86,8 @@ export function createViews(options: ChangeParts): Views {
   return {
     create: (viewer, fields) =>
       inTurn(viewer, async (sql) => {
-        const { type, id, name } = viewer.actor;
-        const owner = {
-          ...{ ownerType: type, ownerId: id },
-          ownerName: describeActor({ type, id, name }),
-        };
+        const { type: ownerType, id: ownerId } = viewer.actor;
+        const owner = { ownerType, ownerId, ownerName: describeActor(viewer.actor) };
         const view = toView(fields, { id: createUuid(), ...owner });
         return changed("create", await put(sql, viewer, view), { after: view });
       }),
