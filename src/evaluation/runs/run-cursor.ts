@@ -2,6 +2,7 @@
 
 import { refuse } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
+import { tryParseJson } from "../../base/json.ts";
 import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import { type RunOrder, type RunPlace, sortColumns } from "./store.ts";
 
@@ -27,12 +28,7 @@ export function parseRunCursor(cursor: string, order: RunOrder): RunCursor {
 }
 
 function parse(text: string): (RunCursor & RunOrder) | undefined {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const parts: unknown = tryParseJson(text);
   const [sortBy, isAscending, page, sortKey, runId] = Array.isArray(parts)
     ? (parts as unknown[])
     : [];

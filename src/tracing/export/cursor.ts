@@ -2,16 +2,25 @@
 // opaque; they contain nothing secret.
 
 import { createHash } from "node:crypto";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
+import { isJsonArray, tryParseJson } from "../../base/json.ts";
+import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
+import type { StoredEvent } from "../events/event.ts";
 import type { EventPlace } from "./place-store.ts";
 
 /** Last row of a page. */
 export type Position = EventPlace;
 
+/** Returns the position of an event. */
+export function positionOf(event: Pick<StoredEvent, "start_time" | "event_id">): Position {
+  return { startTimeUs: Math.round(event.start_time * 1000), eventId: event.event_id };
+}
+
 /** Returns a cursor that continues after `position`, for the same `question` only. */
 export function formatCursor(position: Position, question: unknown): string {
-  const parts = [position.startTimeUs, position.eventId, hashOf(question)];
-  return Buffer.from(JSON.stringify(parts)).toString("base64url");
+  return formatKeyCursor(
+    JSON.stringify([position.startTimeUs, position.eventId, hashOf(question)]),
+  );
 }
 
 /**
@@ -19,23 +28,18 @@ export function formatCursor(position: Position, question: unknown): string {
  * filters, dates or project.
  */
 export function parseCursor(cursor: string, question: unknown): Position {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(cursor, "base64url").toString());
-  } catch (cause) {
-    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor", { cause });
-  }
-  const [startTimeUs, eventId, hash] = Array.isArray(parts) ? (parts as unknown[]) : [];
-  if (!Number.isSafeInteger(startTimeUs) || typeof eventId !== "string") {
-    throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
-  }
+  const { hash, ...position } = parseKeyCursor(cursor, parse);
   if (hash !== hashOf(question)) {
-    throw new ServiceError(
-      "INVALID_ARGUMENT",
-      "cursor: it belongs to a request with other filters or dates",
-    );
+    refuse("cursor", "it belongs to a request with other filters or dates");
   }
-  return { startTimeUs: startTimeUs as number, eventId };
+  return position;
+}
+
+function parse(text: string): (Position & { readonly hash: unknown }) | undefined {
+  const parts = tryParseJson(text);
+  const [startTimeUs, eventId, hash] = isJsonArray(parts) ? parts : [];
+  if (!Number.isSafeInteger(startTimeUs) || typeof eventId !== "string") return undefined;
+  return { startTimeUs: startTimeUs as number, eventId, hash };
 }
 
 function hashOf(question: unknown): string {

@@ -2,9 +2,10 @@
 // as one unbounded stream.
 // Source: docs/spec.md, POST /events/export; docs/decisions.md, 15.1, 16, 17.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { eventIdsMax } from "../../base/limits.ts";
+import { toPageBy } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import { readAnswer } from "../events/answer.ts";
 import { eventFieldNames, type Projections, type SelectedEvent } from "../events/event-row.ts";
@@ -12,7 +13,7 @@ import { createReadContext, type ReadContext, type Reading } from "../events/siz
 import { rowsOfIds } from "../events/sized-store.ts";
 import type { FieldCatalogue, SchemaField } from "../fields/fields.ts";
 import { hasOwnIndex } from "./filter-sql.ts";
-import { formatCursor, parseCursor } from "./cursor.ts";
+import { formatCursor, parseCursor, positionOf } from "./cursor.ts";
 import { type FilterInput, needsCatalogue, parseFilters } from "./filter.ts";
 import { type Bounds, parseBounds } from "./instant.ts";
 import type { EventQuery } from "./place-store.ts";
@@ -125,7 +126,7 @@ export function createExports(options: ExportsOptions): Exports {
       const limit = parseCount("limit", request.limit, limitDefault, limitMax);
       const page = parseCount("page", request.page, 1, 2 ** 31 - 1);
       if (request.cursor !== undefined && request.page !== undefined) {
-        throw new ServiceError("INVALID_ARGUMENT", "cursor: not together with page");
+        refuse("cursor", "not together with page");
       }
       const question = questionOf(projectId, request);
       const after =
@@ -136,15 +137,15 @@ export function createExports(options: ExportsOptions): Exports {
       const wanted = { limit: limit + 1, offset: (page - 1) * limit, after };
       const find = request.estimates === true ? findUncounted : findPage;
       const { found, total, isEstimate } = await find(context, query, projections, wanted);
-      const events = found.slice(0, limit);
-      const last = found.length > limit ? events.at(-1) : undefined;
-      const nextCursor = last && formatCursor(positionOf(last), question);
+      const { items: events, nextCursor } = toPageBy(found, limit, (last) =>
+        formatCursor(positionOf(last), question),
+      );
       return { events, projections, total, isEstimate, nextCursor };
     },
 
     async getByIds(projectId, { eventIds, projections: names }, reading = {}) {
       if (eventIds.length > eventIdsMax) {
-        throw new ServiceError("INVALID_ARGUMENT", `event_ids: at most ${eventIdsMax}`);
+        refuse("event_ids", `at most ${eventIdsMax}`);
       }
       const projections = parseProjections(names);
       const ids = [...new Set(eventIds)];
@@ -226,10 +227,7 @@ function parseProjections(names: readonly string[]): Projections {
     names.map((name) => {
       const field = eventFieldNames.find((known) => known === name);
       if (field !== undefined) return field;
-      throw new ServiceError(
-        "INVALID_ARGUMENT",
-        `projections: no field ${name}; there are ${eventFieldNames.join(", ")}`,
-      );
+      return refuse("projections", `no field ${name}; there are ${eventFieldNames.join(", ")}`);
     }),
   );
 }
@@ -238,7 +236,7 @@ function parseCount(name: string, value: number | undefined, otherwise: number, 
   const count = value ?? Math.min(otherwise, max);
   if (Number.isInteger(count) && count >= 1 && count <= max) return count;
   const range = name === "limit" ? `from 1 to ${max}` : "1 or more";
-  throw new ServiceError("INVALID_ARGUMENT", `${name}: must be a whole number, ${range}`);
+  return refuse(name, `must be a whole number, ${range}`);
 }
 
 /**
@@ -253,8 +251,4 @@ function questionOf(projectId: ProjectId, selection: EventSelection): unknown {
     type ?? null,
   ]);
   return [projectId, filters, selection.fromMs, selection.toMs, selection.evaluationId ?? null];
-}
-
-function positionOf(event: SelectedEvent) {
-  return { startTimeUs: Math.round(event.start_time * 1000), eventId: event.event_id };
 }

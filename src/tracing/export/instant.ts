@@ -1,6 +1,6 @@
 // Points in time as filters and dates give them. Source: docs/decisions.md, 2, 3 and 16.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { isTimeMs, parseTimeMs } from "../../base/iso-time.ts";
 
 /**
@@ -42,7 +42,7 @@ export function parseBounds({ fromMs, toMs }: Bounds): {
   const to = toMs.filter((time) => time !== undefined);
   for (const time of [...from, ...to]) {
     if (!isTimeMs(time)) {
-      throw new ServiceError("INVALID_ARGUMENT", "dateRange: must hold Unix milliseconds");
+      refuse("dateRange", "must hold Unix milliseconds");
     }
   }
   return {

@@ -4,6 +4,7 @@
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId, type ProjectId } from "../../base/ids.ts";
 import { answerBytesMax, eventOverheadBytes, treeEventsMax } from "../../base/limits.ts";
+import { toPageBy } from "../../base/pages.ts";
 import type { Database, Read, Sql } from "../../postgres/database.ts";
 import { answerTooLarge, readAnswer } from "../events/answer.ts";
 import { type EventWrite, isSession, type StoredEvent } from "../events/event.ts";
@@ -20,7 +21,7 @@ import {
   readEvent,
   type Reading,
 } from "../events/sized-read.ts";
-import { formatCursor, parseCursor } from "../export/cursor.ts";
+import { formatCursor, parseCursor, positionOf } from "../export/cursor.ts";
 import {
   type Columns,
   eventColumns,
@@ -171,17 +172,13 @@ export function createSessions(options: {
     const { events, rows } = await readAnswer(createReadContext(database, projectId, reading), {
       ...{ source, rowsMax: limit + 1, projections: undefined, extras: totalNames },
     });
-    const last = events.length > limit ? events[limit - 1] : undefined;
-    const position = last && {
-      startTimeUs: Math.round(last.start_time * 1000),
-      eventId: last.event_id,
-    };
-    return {
-      sessions: events
-        .slice(0, limit)
-        .map((event, index) => withTotals(event as StoredEvent, totalsOf(rows[index]))),
-      nextCursor: position && formatCursor(position, question),
-    };
+    const { items, nextCursor } = toPageBy(events, limit, (last) =>
+      formatCursor(positionOf(last), question),
+    );
+    const sessions = items.map((event, index) =>
+      withTotals(event as StoredEvent, totalsOf(rows[index])),
+    );
+    return { sessions, nextCursor };
   }
 
   /** Deletes a session with its events. Throws NOT_FOUND if it does not exist. */

@@ -4,6 +4,7 @@
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { skeletonEventBytes, skeletonLimitMax } from "../../base/limits.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { toPageBy } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import { createReadContext, type ReadContext, type Reading } from "../events/sized-read.ts";
 import { formatCursor, parseCursor } from "../export/cursor.ts";
@@ -53,13 +54,10 @@ export function createSkeletons(options: { readonly database: Database }): Skele
       // One extra row tells whether there is a next page.
       const page = { projectId, sessionId, after, limit: limit + 1 };
       const rows = await store.listSkeleton(context.read, page);
-      const last = rows.length > limit ? rows[limit - 1] : undefined;
-      const position = last && { startTimeUs: last.startTimeUs, eventId: last.event_id };
-      return {
-        session,
-        events: await withParents(context, sessionId, rows.slice(0, limit)),
-        nextCursor: position && formatCursor(position, question),
-      };
+      const { items, nextCursor } = toPageBy(rows, limit, (last) =>
+        formatCursor({ startTimeUs: last.startTimeUs, eventId: last.event_id }, question),
+      );
+      return { session, events: await withParents(context, sessionId, items), nextCursor };
     },
   };
 }
