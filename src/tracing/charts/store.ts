@@ -171,8 +171,7 @@ function bucketSql(sql: Sql, { unit, timezone, starts }: Bucketed): Fragment {
 
 /** Returns the value of a split as text: `=` and the value, or `-` for an event without one. */
 export function splitSql(sql: Sql, source: TextSource): Fragment {
-  const text = source.kind === "column" ? columnSql(sql, source.name) : scalarSql(sql, source);
-  return sql`coalesce('=' || ${text}, '-')`;
+  return sql`coalesce('=' || ${textSql(sql, source)}, '-')`;
 }
 
 /**
@@ -185,6 +184,11 @@ export function splitKeySql(sql: Sql): Fragment {
       and length(split) > ${lengthMax}::integer
     then left(split, ${lengthMax}::integer) || '… ' || md5(split)
     else split end`;
+}
+
+/** Returns the text of a source; null where an event has none. */
+export function textSql(sql: Sql, source: TextSource): Fragment {
+  return source.kind === "column" ? columnSql(sql, source.name) : scalarSql(sql, source);
 }
 
 function columnSql(sql: Sql, name: TextColumn): Fragment {

@@ -1,10 +1,11 @@
 // SQL of the values of a field: one statement over a bounded number of the newest events.
 
 import { fieldValueEventsMax, fieldValueLengthMax } from "../../base/limits.ts";
-import type { Fragment, Read, Sql } from "../../postgres/database.ts";
+import type { Read } from "../../postgres/database.ts";
 import type { TextSource } from "../charts/fields.ts";
+import { textSql } from "../charts/store.ts";
 import { escapeText, unescapeText } from "../events/postgres-text.ts";
-import { conditionsSql, eventColumnSql, hasOwnIndex, pathValueSql } from "./filter-sql.ts";
+import { conditionsSql, hasOwnIndex } from "./filter-sql.ts";
 import { type EventQuery, matching } from "./place-store.ts";
 
 /** Values of a field among the events looked at. */
@@ -72,16 +73,4 @@ export async function listValues(
     scanned: Math.min(scanned, fieldValueEventsMax),
     hasMoreEvents: scanned > fieldValueEventsMax,
   };
-}
-
-function textSql(sql: Sql, source: TextSource): Fragment {
-  if (source.kind === "bucket") {
-    const value = pathValueSql(sql, source.bucket, source.paths);
-    return sql`case when jsonb_typeof(${value}) in ('string', 'number', 'boolean')
-      then ${value} #>> '{}' end`;
-  }
-  if (source.name === "model") return sql`e.model`;
-  const column = eventColumnSql[source.name];
-  if (!column) throw new Error(`no SQL for column ${source.name}`);
-  return column(sql);
 }
