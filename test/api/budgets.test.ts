@@ -163,6 +163,28 @@ test("a budget whose targets are taken away keeps its log", async () => {
   expect(json["data"]).toMatchObject([{ type: "budget.test", state: "failed" }]);
 });
 
+test("the audit log says whom a budget told before and after a change, and at its end", async () => {
+  const { budgets, create } = await givenAProject();
+  const to = (channel: string) => ({ critical: { channel, metadata: { url: nowhere } } });
+  const id = await create({ amount: 1, period: "DAY", notification_details: to("SLACK") });
+
+  await budgets("PATCH", `/${id}`, { notification_details: to("WEBHOOK") });
+  await budgets("PATCH", `/${id}`, { rotate_signing_secret: true });
+  await budgets("PATCH", `/${id}`, { notification_details: {} });
+  await budgets("DELETE", `/${id}`);
+
+  const rows = await service.database.sql()<{ before: JsonObject; after: JsonObject }[]>`
+    select before, after from audit_log where target_id = ${id} order by sequence`;
+  const by = (channel: string) => ({ amount: 1, targets: { critical: { channel } } });
+  expect(rows).toMatchObject([
+    { before: null, after: by("SLACK") },
+    { before: by("SLACK"), after: { ...by("WEBHOOK"), signing_secret: "new" } },
+    { before: by("WEBHOOK"), after: { ...by("WEBHOOK"), signing_secret: "new" } },
+    { before: by("WEBHOOK"), after: { amount: 1, targets: null } },
+    { before: { amount: 1, period: "DAY", targets: null }, after: null },
+  ]);
+});
+
 test("a test without a target is a 400, and the log of an absent budget a 404", async () => {
   const { budgets, create } = await givenAProject();
   const id = await create({ amount: 1, period: "DAY" });

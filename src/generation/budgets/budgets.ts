@@ -137,7 +137,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         const createdBy = describeActor(actor);
         await store.insertBudget(sql, { ...asked, id, projectId, createdBy });
         const stored = checked && (await notifications.put({ project, id }, { checked }));
-        const after = { ...asked, targets: stored?.targets ?? null };
+        const after = stateOf(asked, stored?.targets);
         const audit = { action: "budget.create", targetId: id, after };
         return { result: stored?.newSecret, audit, forget: subjectOf("budgets", projectId) };
       });
@@ -153,15 +153,20 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         const { projectId } = project;
         await store.lockBudgets(sql, projectId);
         const before = await findRow(sql, project, id);
+        const targets = await notifications.find({ project, id });
         const after = toChanged(before, fields);
         await store.updateBudget(sql, after);
         const stored = await putTargets(options, { project, id }, { fields, checked });
-        const { amount, isActive } = before;
+        const newSecret = stored?.newSecret;
+        const kept = await notifications.find({ project, id });
         const audit = {
-          ...{ action: "budget.update", targetId: id, before: { amount, isActive } },
-          after: { amount: after.amount, isActive: after.isActive },
+          ...{ action: "budget.update", targetId: id, before: stateOf(before, targets) },
+          after: {
+            ...stateOf(after, kept),
+            ...(newSecret !== undefined && { signing_secret: "new" }),
+          },
         };
-        return { result: stored?.newSecret, audit, forget: subjectOf("budgets", projectId) };
+        return { result: newSecret, audit, forget: subjectOf("budgets", projectId) };
       });
       return { budget: await get(project, id), newSecret };
     },
@@ -170,10 +175,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const { projectId, clusterId } = project;
       await changeInside(options, { scope: project, actor }, async (sql) => {
         await store.lockBudgets(sql, projectId);
-        const { amount, period, keyId, isActive } = await findRow(sql, project, id);
+        const row = await findRow(sql, project, id);
+        const before = stateOf(row, await notifications.find({ project, id }));
         await store.deleteBudget(sql, projectId, id);
         await notifications.delete({ project, id });
-        const before = { amount, period, keyId, isActive };
         const audit = { action: "budget.delete", targetId: id, before };
         return { result: undefined, audit, forget: subjectOf("budgets", projectId) };
       });
@@ -269,6 +274,14 @@ function toChanged(before: BudgetRow, fields: BudgetFields): BudgetRow {
     refuse("key_id", "is fixed; make another budget");
   }
   return { ...before, amount: parseAmount(amount), isActive };
+}
+
+/** Returns a budget's state for the audit log. */
+function stateOf(
+  { amount, period, keyId, isActive }: Pick<BudgetRow, "amount" | "period" | "keyId" | "isActive">,
+  targets: Targets | undefined,
+): Readonly<Record<string, unknown>> {
+  return { amount, period, keyId, isActive, targets: targets ?? null };
 }
 
 type Asked = {
