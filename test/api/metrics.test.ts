@@ -209,6 +209,14 @@ describe("POST /v1/metrics", () => {
     expect(listed.json).toEqual({ metrics: [] });
   });
 
+  test("a `pass_when` that does not fit is refused under the name that was sent", async () => {
+    const project = await givenAMetricProject(service);
+
+    const got = await project.call("POST /v1/metrics", python({ pass_when: true }));
+
+    expect(got.json["message"]).toMatch(/^pass_when: does not fit return_type float/);
+  });
+
   test("of a name that another metric has is a conflict until that is deleted", async () => {
     const project = await givenAMetricProject(service);
     const id = await project.make(anEvaluator);
@@ -485,7 +493,7 @@ test("numbers that JSON has not are refused over RPC too", async () => {
     expect.stringContaining("[invalid_argument] threshold.min: must be a finite number"),
     expect.stringContaining("[invalid_argument] threshold.pass_when: does not fit"),
     expect.stringContaining("[invalid_argument] sampling_percentage: must be from 0 to 100"),
-    expect.stringContaining("[invalid_argument] threshold.pass_when: does not fit"),
+    expect.stringContaining("[invalid_argument] pass_when: does not fit"),
     expect.stringContaining("[invalid_argument] filters.filterArray[0].value: must be a finite"),
     expect.stringContaining("[invalid_argument] categories[0].score: must be a finite number"),
   ]);

@@ -8,14 +8,22 @@ import type { Category, ScoreType, Threshold } from "./definition.ts";
 import { assertText } from "../../base/assert-text.ts";
 import type { ThresholdFields } from "./fields.ts";
 
+const passWhenName = "threshold.pass_when";
+
+type ThresholdContext = {
+  readonly returnType: ScoreType;
+  readonly categories: readonly Category[] | null;
+  /** Name of `pass_when` in the request; default: that inside the threshold. */
+  readonly passWhenField?: string | undefined;
+};
+
 /**
  * Returns the threshold in the fields; null if they contain none. Throws INVALID_ARGUMENT naming a
  * part that does not fit the return type or the categories.
  */
 export function parseThreshold(
   fields: ThresholdFields,
-  returnType: ScoreType,
-  categories: readonly Category[] | null,
+  { returnType, categories, passWhenField = passWhenName }: ThresholdContext,
 ): Threshold | null {
   const { min, max, pass_when: passWhen } = fields;
   const passing = fields.passing_categories ?? [];
@@ -29,7 +37,7 @@ export function parseThreshold(
     ...(min !== undefined && { min }),
     ...(max !== undefined && { max }),
     ...(passWhen !== undefined &&
-      passWhen !== null && { pass_when: parsePassWhen(passWhen, returnType) }),
+      passWhen !== null && { pass_when: parsePassWhen(passWhenField, passWhen, returnType) }),
     ...(passing.length > 0 && { passing_categories: [...passing] }),
   };
   return Object.keys(threshold).length === 0 ? null : threshold;
@@ -49,10 +57,10 @@ const hints: Readonly<Record<ScoreType, string>> = {
   categorical: "for categories give passing_categories",
 };
 
-function parsePassWhen(value: unknown, type: ScoreType): boolean | number {
+function parsePassWhen(field: string, value: unknown, type: ScoreType): boolean | number {
   if (type === "boolean" && typeof value === "boolean") return value;
   if (type === "float" && Number.isFinite(value)) return value as number;
-  return refuse("threshold.pass_when", `does not fit return_type ${type}; ${hints[type]}`);
+  return refuse(field, `does not fit return_type ${type}; ${hints[type]}`);
 }
 
 function assertPassing(

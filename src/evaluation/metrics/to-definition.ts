@@ -140,7 +140,9 @@ function toScores(
     fields.pass_when,
     fields.threshold !== undefined,
   );
-  return { return_type: type, threshold: parseThreshold(given, type, categories), categories };
+  const passWhenField = fields.pass_when == null ? undefined : "pass_when";
+  const threshold = parseThreshold(given, { returnType: type, categories, passWhenField });
+  return { return_type: type, threshold, categories };
 }
 
 function orBefore<T>(given: T | undefined, before: T | undefined): T | undefined {
