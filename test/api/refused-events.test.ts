@@ -112,6 +112,19 @@ describe("a text that is too long", () => {
   });
 });
 
+test("a time out of range is refused in the same words over REST and RPC", async () => {
+  const event = { event_type: "tool", inputs: {}, source: "test", start_time: 1e18 };
+
+  const rest = await post("/events", { event });
+  const rpc = await post("/waggle.v1.EventService/CreateEvent", { event });
+  const batch = await post("/events/batch", { events: [event] });
+
+  const want = "start_time: must be Unix milliseconds between the years 1684 and 2255";
+  expect([rest.status, rpc.status, batch.status]).toEqual([400, 400, 400]);
+  expect([rest.json["message"], rpc.json["message"]]).toEqual([`event.${want}`, `event.${want}`]);
+  expect(batch.json["errors"]).toEqual([`events[0].${want}`]);
+});
+
 test("one attribute of a resource is not copied into thousands of events", async () => {
   const attributes = [{ key: "copied", value: { stringValue: "x".repeat(20_000_000) } }];
   const spans = Array.from({ length: 2_000 }, (_, at) => aSpan(newTraceId(), at + 1));

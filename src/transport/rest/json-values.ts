@@ -5,7 +5,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
-import { parseTime } from "./request-times.ts";
+import { parseUnixMs } from "./request-times.ts";
 
 const integerPattern = /^[+-]?\d{1,20}$/;
 
@@ -18,7 +18,7 @@ export function scalarReader(type: ScalarType, isUnixMs: boolean): (value: unkno
       return readBoolean;
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      return isUnixMs ? parseTime : readNumber;
+      return isUnixMs ? parseUnixMs : readNumber;
     case ScalarType.INT32:
     case ScalarType.SINT32:
     case ScalarType.SFIXED32:

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { parseInstant } from "../../../src/tracing/export/instant.ts";
 import { FieldFault } from "../../../src/transport/rest/field-fault.ts";
-import { parseTime } from "../../../src/transport/rest/request-times.ts";
+import { parseTime, parseUnixMs } from "../../../src/transport/rest/request-times.ts";
 
 describe("parseTime", () => {
   test.each([
@@ -27,4 +27,15 @@ describe("parseTime", () => {
       expect(parseInstant(value)).toBeUndefined();
     },
   );
+});
+
+describe("parseUnixMs", () => {
+  test("leaves the range of numbers to the service, which names it over every protocol", () => {
+    expect(parseUnixMs(1e18)).toBe(1e18);
+    expect(parseUnixMs("2024-01-02T03:04:05Z")).toBe(1_704_164_645_000);
+  });
+
+  test.each(["tomorrow", NaN, Infinity, null, true])("refuses %s", (value) => {
+    expect(() => parseUnixMs(value)).toThrow(FieldFault);
+  });
 });
