@@ -226,6 +226,7 @@ test("tokens and cost of events add up to those of their session in every form",
     { total_tokens: 1, prompt_tokens: 1, cost: 0.5 },
     { total_tokens: "20", prompt_tokens: " 8 ", completion_tokens: "1e1", cost: ".25" },
     { prompt_tokens: 100, completion_tokens: "300" },
+    { total_tokens: "\u00a0400\u202f", prompt_tokens: "\ufeff7", cost: "0.5\u00a0" },
     { input_tokens: 1_000, output_tokens: "3000", cost: -0.125 },
     { completion_tokens: 5 },
     // Neither counts nor costs.
@@ -252,7 +253,7 @@ test("tokens and cost of events add up to those of their session in every form",
 
   const totals = session["totals"] as Readonly<Record<string, number>>;
   const want = names.map((name) => totals[name]);
-  expect(want).toEqual([4_426, 1_109, 3_315, 0.625]);
+  expect(want).toEqual([4_826, 1_116, 3_315, 1.125]);
   expect(answers).toEqual([want, want]);
 });
 

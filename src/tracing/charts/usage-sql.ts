@@ -8,9 +8,11 @@ import type { UsageKey } from "./fields.ts";
 
 type Fragment = PendingQuery<Row[]>;
 
-/** White space of every locale, unlike Postgres' own class. */
-const space = String.raw`[ \t\n\r\f\v]*`;
-const number = String.raw`[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?`;
+/** White space as JavaScript has it, in every locale, unlike Postgres' own class. */
+const space =
+  String.raw`[ \t\n\r\f\v\u00a0\u1680\u2000-\u200a` +
+  String.raw`\u2028\u2029\u202f\u205f\u3000\ufeff]*`;
+const number = String.raw`[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?`;
 
 /**
  * Decimal text that Postgres reads as a double, with no exponent that leads out of the range. What
@@ -68,7 +70,8 @@ function amountSql(sql: Sql, key: AmountKey, isOfTheKind: Fragment): Fragment {
         when 'string' then case
           when octet_length(value #>> '{}') <= ${amountLengthMax}::integer
             and value #>> '{}' ~ ${decimalPattern}::text
-            then (value #>> '{}')::double precision end
+            -- A cast does not trim a no-break space.
+            then substring(value #>> '{}' from ${number}::text)::double precision end
         end as amount
       from (select e.metadata -> ${key}::text as value offset 0) as found
       offset 0
