@@ -83,6 +83,7 @@ export function parseFilters(
 
 function parseFilter(filter: FilterInput, fields: ProjectFields, columns: Columns): Condition {
   const operator = parseOperator(filter);
+  assertNoOpposite(filter, operator);
   const declared = parseType(filter);
   const bucket = bucketOf(filter.field);
   if (bucket !== undefined) return parseBucketFilter(filter, operator, declared, bucket, fields);
@@ -131,6 +132,18 @@ function parseBucketFilter(
 function asksForPresence({ value }: FilterInput, operator: Operator): boolean {
   if (operator === "exists" || operator === "not exists") return true;
   return value === null && (operator === "is" || operator === "is not");
+}
+
+/** Throws INVALID_FILTER if false is the value of a test of presence, which reads no value. */
+function assertNoOpposite(filter: FilterInput, operator: Operator): void {
+  const opposites: Partial<Record<Operator, Operator>> = {
+    exists: "not exists",
+    "not exists": "exists",
+  };
+  const opposite = opposites[operator];
+  if (opposite !== undefined && (filter.value === false || filter.value === "false")) {
+    throw invalid(filter, `\`${operator}\` has no value; for the opposite ask \`${opposite}\``);
+  }
 }
 
 function toPresence(target: Target, operator: Operator): Condition {

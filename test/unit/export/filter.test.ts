@@ -150,6 +150,14 @@ describe("parseFilters: presence", () => {
     expect(got).toMatchObject({ test: { kind: "present" }, negated });
   });
 
+  test.each(["exists", "not exists"])("`%s` refuses a value that denies it", (operator) => {
+    for (const value of [false, "false"]) {
+      expect(faultOf({ field: "metadata.run_id", operator, value })).toContain("has no value");
+    }
+    expect(faultOf({ field: "metadata.run_id", operator, value: true })).toBe("");
+    expect(faultOf({ field: "metadata.run_id", operator, value: "" })).toBe("");
+  });
+
   test("`exists` may ask for a field that was never recorded", () => {
     expect(faultOf({ field: "metadata.nothing", operator: "exists" })).toBe("");
     expect(faultOf({ field: "metadata.nothing", operator: "not exists" })).toBe("");
