@@ -258,6 +258,53 @@ test("tokens and cost of events add up to those of their session in every form",
 });
 
 test("an event of type session inside a session has no part of that session's sums", async () => {
+test("an end before the start is no negative duration, for any reader", async () => {
+  const project = await givenAMetricProject(service);
+  const base = { event_type: "tool", source: "test", inputs: {}, session_id: "one" };
+  await project.ok("POST /events/batch", {
+    events: [
+      { ...base, event_id: "back", start_time: 2_000, end_time: 1_000 },
+      { ...base, event_id: "open", start_time: 2_000 },
+    ],
+  });
+  const isTool = { field: "event_type", operator: "is", value: "tool" };
+
+  const { event } = await project.ok("GET /v1/events/back");
+  const session = await project.ok("GET /session/one");
+  const below = { field: "duration", operator: "less than", value: 0 };
+  const found = await project.ok("POST /v1/events/search", { filters: [below] });
+  const known = { field: "duration", operator: "exists" };
+  const measured = await project.ok("POST /v1/events/search", { filters: [known, isTool] });
+  const { data } = await project.ok("POST /v1/charts/query", {
+    date_range: { start_time: 0, end_time: 10_000 },
+    filters: [isTool],
+    query: { kind: "scalar", measures: [{ metric: "duration", aggregation: "min" }] },
+  });
+
+  expect([(event as Json)["duration"], session["duration"]]).toEqual([0, 0]);
+  expect([found["count"], measured["count"]]).toEqual([0, 1]);
+  expect(seriesOf(data)).toEqual([0]);
+});
+
+test("the example of the documentation covers all of November in Paris", async () => {
+  const project = await givenAMetricProject(service);
+  const page = await readFile("docs/charts.md", "utf8");
+  const [, body = ""] = /-d '(\{.+?\})'/s.exec(page) ?? [];
+  const base = { event_type: "model", source: "test", inputs: {}, metadata: { cost: 1 } };
+  await project.ok("POST /events/batch", {
+    events: [
+      { ...base, start_time: "2026-11-01T00:00:00+01:00", config: { model: "a" } },
+      { ...base, start_time: "2026-11-30T23:59:59.999+01:00", config: { model: "a" } },
+      { ...base, start_time: "2026-12-01T00:00:00+01:00", config: { model: "a" } },
+    ],
+  });
+
+  const { data } = await project.ok("POST /v1/charts/query", JSON.parse(body) as Json);
+
+  expect(data).toMatchObject({ meta: { matched_event_count: 2, timezone: "Europe/Paris" } });
+  expect((data as { data: { buckets: unknown[] } }).data.buckets).toHaveLength(30);
+});
+
   const project = await givenAMetricProject(service);
   const base = { source: "test", inputs: {}, session_id: "outer" };
   await project.ok("POST /events/batch", {

@@ -85,7 +85,8 @@ function valuesAt(event: StoredEvent, field: string): JsonValue[] {
     return event.session_id === event.event_id ? [] : [event.session_id];
   }
   if (field === "duration" && event.duration === null && event.end_time !== null) {
-    return [(Math.round(event.end_time * 1000) - Math.round(event.start_time * 1000)) / 1000];
+    const us = Math.round(event.end_time * 1000) - Math.round(event.start_time * 1000);
+    return [Math.max(0, us) / 1000];
   }
   if (field === "children_ids") return event.children_ids.length ? [event.children_ids] : [];
   const [top = "", ...rest] = field.split(".");

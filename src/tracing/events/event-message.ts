@@ -43,7 +43,10 @@ export function toEventMessage(
   return message;
 }
 
-/** Returns the duration that was sent, else end minus start if both are known. */
+/**
+ * Returns the duration that was sent, else end minus start if both are known: 0 if the end lies
+ * before the start, as a clock that was set back says.
+ */
 export function durationOf(
   event: Pick<SelectedEvent, "start_time" | "end_time" | "duration">,
 ): number | undefined {
@@ -53,7 +56,7 @@ export function durationOf(
 
 // Subtracting milliseconds with fractions would show 12.300048828125 for 12.3.
 function microsecondsBetween(startMs: number, endMs: number): number {
-  return (Math.round(endMs * 1000) - Math.round(startMs * 1000)) / 1000;
+  return Math.max(0, Math.round(endMs * 1000) - Math.round(startMs * 1000)) / 1000;
 }
 
 function parentOf(event: SelectedEvent): string | undefined {

@@ -25,9 +25,9 @@ export const eventColumnSql: ColumnSql = {
   error: (sql) => sql`e.error`,
   start_time: (sql) => sql`e.start_time_us`,
   end_time: (sql) => sql`e.end_time_us`,
-  // The duration that was sent, else the one that readers see: end minus start.
-  duration: (sql) =>
-    sql`coalesce(e.duration_ms, (e.end_time_us - e.start_time_us)::double precision / 1000)`,
+  // The duration that was sent, else the one that readers see (event-message.ts, `durationOf`).
+  duration: (sql) => sql`coalesce(e.duration_ms, case when e.end_time_us is not null
+    then greatest(e.end_time_us - e.start_time_us, 0)::double precision / 1000 end)`,
   children_ids: (sql) => sql`e.children_ids`,
   // Name, error, inputs and outputs as one text, for search (docs/decisions.md, 16).
   any_text: (sql) => sql`concat_ws(' ', e.event_name, e.error, e.inputs::text, e.outputs::text)`,
