@@ -183,3 +183,26 @@ test("a signed-in viewer reads all of these", async () => {
 
   expect(got.map(({ status }) => status)).toEqual([200, 200, 200]);
 });
+
+test("sessions are found by the sums that their metadata shows", async () => {
+  const project = await givenASession();
+  await project.ok("POST /v1/sessions", { session_id: "own", metadata: { cost: 7 } });
+  const find = async (field: string, operator: string, value?: unknown) => {
+    const filters = JSON.stringify([{ field, operator, value }]);
+    const page = await project.ok(`GET /v1/sessions?filters=${encodeURIComponent(filters)}`);
+    return (page["sessions"] as Json[]).map(({ session_id }) => session_id);
+  };
+
+  const listed = await project.ok("GET /v1/sessions");
+
+  expect(listed["sessions"]).toMatchObject([
+    { session_id: "own", metadata: { cost: 7, num_events: 0 } },
+    { session_id: "s1", metadata: { cost: 1, prompt_tokens: 6 } },
+  ]);
+  expect(await find("metadata.cost", "is", 1)).toEqual(["s1"]);
+  // The sender's own key wins, as in the answer.
+  expect(await find("metadata.cost", "greater than", 1)).toEqual(["own"]);
+  expect(await find("metadata.cost", "exists")).toEqual(["own", "s1"]);
+  expect(await find("metadata.prompt_tokens", "is", "6")).toEqual(["s1"]);
+  expect(await find("metadata.num_events", "is", 0)).toEqual(["own"]);
+});

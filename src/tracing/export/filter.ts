@@ -85,9 +85,9 @@ function parseFilter(filter: FilterInput, fields: ProjectFields, columns: Column
   const operator = parseOperator(filter);
   assertNoOpposite(filter, operator);
   const declared = parseType(filter);
-  const bucket = bucketOf(filter.field);
-  if (bucket !== undefined) return parseBucketFilter(filter, operator, declared, bucket, fields);
   const holds = Object.hasOwn(columns, filter.field) ? columns[filter.field] : undefined;
+  const bucket = holds === undefined ? bucketOf(filter.field) : undefined;
+  if (bucket !== undefined) return parseBucketFilter(filter, operator, declared, bucket, fields);
   if (holds === undefined) {
     throw invalid(filter, `no such field; name a column or a path into ${buckets.join(", ")}`);
   }

@@ -32,7 +32,13 @@ import {
 import { type Bounds, parseBounds } from "../export/instant.ts";
 import type { FieldCatalogue } from "../fields/fields.ts";
 import * as store from "./store.ts";
-import { emptyTotals, totalNames, type Totals, totalsOf as totalsOfEvent } from "./totals.ts";
+import {
+  emptyTotals,
+  shownTotalNames,
+  totalNames,
+  type Totals,
+  totalsOf as totalsOfEvent,
+} from "./totals.ts";
 import { toTree } from "./tree.ts";
 
 /** A session event with its totals. */
@@ -59,6 +65,8 @@ const sessionColumns: Columns = {
   session_name: "text",
   has_feedback: "boolean",
   ...Object.fromEntries(totalNames.map((name) => [name, "number" as const])),
+  // Answers show these sums in the metadata too.
+  ...Object.fromEntries(shownTotalNames.map((name) => [`metadata.${name}`, "number" as const])),
 };
 
 /** Returns the sessions service. Every method acts on the caller's project only. */

@@ -9,7 +9,7 @@ import { beyond, type EventPlace } from "../export/place-store.ts";
 import type { StoredEvent } from "../events/event.ts";
 import type { EventFieldName } from "../events/event-row.ts";
 import type { RowSource } from "../events/sized-store.ts";
-import { type Totals, totalNames } from "./totals.ts";
+import { shownTotalNames, type Totals, totalNames } from "./totals.ts";
 
 /** Change of one session's totals by a commit. */
 export type TotalsTerms = Omit<Totals, "cost"> & {
@@ -155,15 +155,28 @@ export type SessionQuery = {
   readonly limit: number;
 };
 
+const totalSql: ColumnSql = {
+  ...Object.fromEntries(
+    totalNames.map((name) => [name, (sql: Sql) => sql`coalesce(t.${sql(name)}, 0)`]),
+  ),
+  cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
+};
+
+/** Returns SQL of a sum as the metadata shows it: the sender's own key wins. */
+function shownSql(name: (typeof shownTotalNames)[number]): ColumnSql[string] {
+  return (sql) => sql`case
+    when not e.metadata ? ${name}::text then ${totalSql[name]?.(sql) ?? sql`null`}::double precision
+    when jsonb_typeof(e.metadata -> ${name}::text) = 'number'
+      then (e.metadata -> ${name}::text)::double precision end`;
+}
+
 /** SQL of the session columns that filters may name, including those of its event. */
 const sessionColumnSql: ColumnSql = {
   ...eventColumnSql,
   session_name: (sql) => sql`e.event_name`,
   has_feedback: (sql) => sql`(coalesce(t.num_feedback, 0) > 0)`,
-  ...Object.fromEntries(
-    totalNames.map((name) => [name, (sql: Sql) => sql`coalesce(t.${sql(name)}, 0)`]),
-  ),
-  cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
+  ...totalSql,
+  ...Object.fromEntries(shownTotalNames.map((name) => [`metadata.${name}`, shownSql(name)])),
 };
 
 /**

@@ -35,6 +35,12 @@ export const emptyTotals: Totals = {
 /** Names of the sums, which are also the columns of session_totals. */
 export const totalNames = Object.keys(emptyTotals) as readonly (keyof Totals)[];
 
+/** Names of the sums that a session shows in its metadata, unless its sender wrote the key. */
+export const shownTotalNames = [
+  ...(["num_events", "num_model_events", "prompt_tokens", "completion_tokens"] as const),
+  ...(["total_tokens", "cost"] as const),
+];
+
 type Countable = {
   readonly event_id?: string;
   readonly session_id?: string;
