@@ -1,6 +1,7 @@
 // Charts over the whole service: stored charts under both kinds of keys, and questions with faults.
 // Source: docs/spec.md, "Charts"; docs/decisions.md, 47.1, 47.2; docs/charts.md.
 
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -225,8 +226,8 @@ test("tokens and cost of events add up to those of their session in every form",
   const sent = [
     { total_tokens: 1, prompt_tokens: 1, cost: 0.5 },
     { total_tokens: "20", prompt_tokens: " 8 ", completion_tokens: "1e1", cost: ".25" },
-    { prompt_tokens: 100, completion_tokens: "300" },
     { total_tokens: "\u00a0400\u202f", prompt_tokens: "\ufeff7", cost: "0.5\u00a0" },
+    { prompt_tokens: 100, completion_tokens: "300" },
     { input_tokens: 1_000, output_tokens: "3000", cost: -0.125 },
     { completion_tokens: 5 },
     // Neither counts nor costs.
@@ -257,7 +258,6 @@ test("tokens and cost of events add up to those of their session in every form",
   expect(answers).toEqual([want, want]);
 });
 
-test("an event of type session inside a session has no part of that session's sums", async () => {
 test("an end before the start is no negative duration, for any reader", async () => {
   const project = await givenAMetricProject(service);
   const base = { event_type: "tool", source: "test", inputs: {}, session_id: "one" };
@@ -305,6 +305,7 @@ test("the example of the documentation covers all of November in Paris", async (
   expect((data as { data: { buckets: unknown[] } }).data.buckets).toHaveLength(30);
 });
 
+test("an event of type session inside a session has no part of that session's sums", async () => {
   const project = await givenAMetricProject(service);
   const base = { source: "test", inputs: {}, session_id: "outer" };
   await project.ok("POST /events/batch", {

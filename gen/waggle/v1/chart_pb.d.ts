@@ -467,7 +467,8 @@ export declare type GetChartDataRequest = Message<"waggle.v1.GetChartDataRequest
 export declare const GetChartDataRequestSchema: GenMessage<GetChartDataRequest>;
 
 /**
- * Range of a question.
+ * Range of a question. A bound is one moment: a date without a clock time is the midnight with which
+ * it begins, in UTC whatever `timezone` says.
  *
  * @generated from message waggle.v1.ChartRange
  */

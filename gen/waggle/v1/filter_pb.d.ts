@@ -58,6 +58,7 @@ export declare const FilterSchema: GenMessage<Filter>;
 
 /**
  * Bounds on start time, Unix milliseconds, both included; each may be absent. Or a length up to now.
+ * A bound is one moment: a date without a clock time is the midnight UTC with which it begins.
  *
  * @generated from message waggle.v1.DateRange
  */

@@ -812,7 +812,8 @@ export declare const ListSessionSkeletonResponseSchema: GenMessage<ListSessionSk
  */
 export declare type ListSessionsRequest = Message<"waggle.v1.ListSessionsRequest"> & {
   /**
-   * Conditions on the session event and on its totals (`num_events`, `cost`, `total_tokens`, …).
+   * Conditions on the session event and on its totals (`num_events`, `cost`, `total_tokens`, …; also as
+   * the answer shows them, such as `metadata.cost`).
    *
    * @generated from field: repeated waggle.v1.Filter filters = 1;
    */
