@@ -3,7 +3,8 @@
 // rows of the first request. Reading the stack once leaves only a few lines of text. The driver
 // also assigns functions to properties of each statement: V8 makes such functions old objects, so
 // that the statement and its values stay in memory until the whole heap is collected. Each
-// collection of new objects would spend half of its time on copying them.
+// collection of new objects would spend half of its time on copying them. Rows that the driver
+// misplaces are put right in passing.
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
 type Statement = Promise<unknown> & {
@@ -38,7 +39,21 @@ export function keepLittle(statement: unknown): unknown {
 
 function resolve(this: Statement, result: unknown): void {
   forget(this);
+  closeGap(result);
   this.driver?.resolve(result);
+}
+
+/**
+ * Removes empty places before the first row. The driver counts rows from 0 again only after a
+ * statement that succeeded: if one ended amid its rows, because of an error, a timeout or a caller
+ * who left, the rows of the next one on the connection come behind as many empty places.
+ * Source: github.com/porsager/postgres, issue 1181.
+ */
+function closeGap(result: unknown): void {
+  if (!Array.isArray(result)) return;
+  let empty = 0;
+  while (empty < result.length && !(empty in result)) empty += 1;
+  if (empty > 0) result.splice(0, empty);
 }
 
 function reject(this: Statement, error: unknown): void {

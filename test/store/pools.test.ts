@@ -289,6 +289,39 @@ describe("reader", () => {
     expect(got).toEqual(values);
   });
 
+  test("gives a statement its rows alone behind one that failed amid its rows", async () => {
+    const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
+    onTestFinished(() => own.close());
+    const sql = own.on("reads").sql();
+    await number(4)(sql);
+
+    const failed = sql`select 6 / (4 - i) from generate_series(1, 10) as i`.execute();
+    const listed = number(2)(sql).execute();
+    const read = own.reader({ owner: "a" })(number(3));
+
+    await expect(failed).rejects.toThrow("division by zero");
+    expect([...(await listed)]).toEqual([{ value: 2 }]);
+    expect([...(await read)]).toEqual([{ value: 3 }]);
+  });
+
+  test("gives a statement its rows alone behind one whose caller left amid its rows", async () => {
+    const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
+    onTestFinished(() => own.close());
+    const rows = (count: number) => (sql: Sql) => sql<{ value: number }[]>`
+      select value, repeat('x', 1000) as text from generate_series(1, ${count}::integer) as value`;
+    await own.reader({ owner: "a" })(rows(1));
+
+    for (let round = 0; round < 10; round += 1) {
+      const leaving = new AbortController();
+      const left = own.reader({ owner: "a", signal: leaving.signal })(rows(100_000));
+      setTimeout(() => leaving.abort(new Error("gone")), 10 + round * 5);
+      await expect(left).rejects.toThrow("gone");
+
+      const got = await own.reader({ owner: "b" })(rows(2));
+      expect([...got].map((row) => row?.value)).toEqual([1, 2]);
+    }
+  });
+
   test("cancels the statement of a caller that left, and no other", async () => {
     for (let round = 0; round < 20; round += 1) {
       const leaving = new AbortController();
