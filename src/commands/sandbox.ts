@@ -25,7 +25,7 @@ export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger
     },
     processesMax,
     idleMin,
-    cacheFolder: cacheFolder(),
+    cacheFolder: sandboxCacheFolder(),
     logger,
   });
 }
@@ -34,7 +34,7 @@ export function createSandbox(config: Pick<Config, "evaluation">, logger: Logger
 const systemCacheFolder = "/var/cache/waggle";
 
 /** Returns a cache folder that only its owner can write; a temporary one if it is not writable. */
-function cacheFolder(): string {
+export function sandboxCacheFolder(): string {
   const folder = process.getuid?.() === 0 ? systemCacheFolder : userCacheFolder();
   try {
     mkdirSync(folder, { recursive: true, mode: 0o755 });

@@ -3,6 +3,7 @@
 
 import { spawn } from "node:child_process";
 import {
+  cpSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -16,7 +17,13 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { createPythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import { reasonOf } from "../support/reason.ts";
-import { anOwner, defaultLimits, startMs, startSandbox } from "./start-sandbox.ts";
+import {
+  anOwner,
+  defaultLimits,
+  sharedCacheFolder,
+  startMs,
+  startSandbox,
+} from "./start-sandbox.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "waggle-processes-"));
 const opened: PythonSandbox[] = [];
@@ -195,9 +202,18 @@ function snapshotsIn(folder: string): readonly string[] {
   return names.filter((name) => name.endsWith(".snapshot"));
 }
 
+/** Returns a cache folder of its own with a copy of the snapshot. */
+function copyCache(name: string): string {
+  const cache = join(folder, name);
+  for (const snapshot of snapshotsIn(sharedCacheFolder)) {
+    cpSync(join(sharedCacheFolder, snapshot), join(cache, snapshot), { recursive: true });
+  }
+  return cache;
+}
+
 describe("a sandbox", () => {
   test("gives no more places than it has, and says so", async () => {
-    const sandbox = create(join(tmpdir(), "waggle-test-sandbox"));
+    const sandbox = create(sharedCacheFolder);
     const only = await sandbox.open("result = 1", { owner: anOwner("first") });
     const waiting = sandbox.open("result = 2", { owner: anOwner("second") });
 
@@ -210,7 +226,7 @@ describe("a sandbox", () => {
   });
 
   test("gives up waiting for a place when its caller does", async () => {
-    const sandbox = create(join(tmpdir(), "waggle-test-sandbox"));
+    const sandbox = create(sharedCacheFolder);
     await sandbox.open("result = 1");
     const caller = new AbortController();
     const waiting = sandbox.open("result = 2", { signal: caller.signal });
@@ -244,7 +260,7 @@ describe("a sandbox", () => {
   });
 
   test("answers nothing more once it is closed", async () => {
-    const sandbox = create(join(tmpdir(), "waggle-test-sandbox"));
+    const sandbox = create(sharedCacheFolder);
 
     await sandbox.close();
 
@@ -280,7 +296,7 @@ describe("a sandbox", () => {
   test(
     "makes its snapshot again where the folder was emptied",
     async () => {
-      const cache = join(folder, "emptied");
+      const cache = copyCache("emptied");
       const sandbox = create(cache);
       const session = await sandbox.open("result = 1");
       await session.run({});
@@ -300,12 +316,8 @@ describe("a sandbox", () => {
   test(
     "makes its snapshot again where the file was damaged",
     async () => {
-      const cache = join(folder, "damaged");
-      const before = create(cache);
-      await before.inspect("result = 1");
-      await before.close();
-      const [name = ""] = snapshotsIn(cache);
-      truncateSync(join(cache, name), 1_000_000);
+      const cache = copyCache("damaged");
+      for (const name of snapshotsIn(cache)) truncateSync(join(cache, name), 1_000_000);
 
       const session = await create(cache).open("result = 2");
 

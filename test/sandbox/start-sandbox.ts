@@ -1,9 +1,8 @@
-// A sandbox as the service has it, for tests. All tests share its snapshot, which takes seconds to
-// make; its name is a hash of its inputs, so a changed guest has another snapshot.
+// A sandbox as the service has it, for tests. All tests share the service's snapshot, which takes
+// seconds to make; its name is a hash of its inputs, so a changed guest has another snapshot.
 
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Owner } from "../../src/base/fair-places.ts";
+import { sandboxCacheFolder } from "../../src/commands/sandbox.ts";
 import { createPythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
 import type { PythonSandbox, SandboxLimits } from "../../src/evaluation/runner/python/sandbox.ts";
 
@@ -13,6 +12,9 @@ export const defaultLimits: SandboxLimits = {
   outputBytes: 1_000_000,
   codeBytes: 100_000,
 };
+
+/** Where the setup of the run made the snapshot. */
+export const sharedCacheFolder = sandboxCacheFolder();
 
 /** Milliseconds that a test gives `startSandbox`, on a machine that has much else to do. */
 export const startMs = 120_000;
@@ -29,7 +31,7 @@ export async function startSandbox(limits: Partial<SandboxLimits> = {}): Promise
     // Two of them for one project: one that a test file keeps open, and the test's own.
     processesMax: 4,
     idleMin: 1,
-    cacheFolder: join(tmpdir(), "waggle-test-sandbox"),
+    cacheFolder: sharedCacheFolder,
     logger: { info() {}, warn() {} },
   });
   await sandbox.inspect("result = 1");
