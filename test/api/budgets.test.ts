@@ -264,6 +264,23 @@ test("a call counts once by its Idempotency-Key, and as 0 without a price", asyn
   expect(await get(id)).toMatchObject({ calls: 2, unpriced_calls: 1, state: "ok" });
 });
 
+test("a budget of which exactly 80 % is spent is in the state that is told of", async () => {
+  const { project, create, get, chat } = await givenAProject();
+  const critical = { channel: "WEBHOOK", metadata: { url: nowhere } };
+  const body = { amount: 0.1, period: "DAY", notification_details: { critical } };
+  const id = await create(body);
+  await chat();
+  // Less than 0.1 * 0.8 in floating point.
+  await service.database.sql()`update budget_spend set cost = 0.08 where budget_id = ${id}`;
+
+  const { state } = await get(id);
+  await chat("local/never-priced");
+
+  expect(state).toBe("warning");
+  await vi.waitUntil(async () => (await toldOf(project)).length === 1, patience);
+  expect(await toldOf(project)).toEqual(["budget.warning"]);
+});
+
 test("calls at once are all counted", async () => {
   const { create, get, chat } = await givenAProject();
   const id = await create({ amount: 10, period: "DAY" });

@@ -9,6 +9,7 @@ import type {
 } from "../../../gen/waggle/v1/budget_pb.js";
 import { toTargetInputs, toTargetsMessage } from "../../notifications/notification-message.ts";
 import type { Budget, BudgetFields, ChangedBudget } from "./budgets.ts";
+import { reachedShare } from "./notices.ts";
 
 export function toFields(message: FieldsMessage | undefined): BudgetFields {
   if (!message) return {};
@@ -19,12 +20,10 @@ export function toFields(message: FieldsMessage | undefined): BudgetFields {
   };
 }
 
-/** Shares of the amount at which the state changes. */
-const warningShare = 0.8;
-
-function stateOf({ spent, amount }: Budget): string {
-  if (spent >= amount) return "exhausted";
-  return spent >= amount * warningShare ? "warning" : "ok";
+/** Returns a state that agrees with the notifications. */
+function stateOf(budget: Budget): string {
+  if (budget.spent >= budget.amount) return "exhausted";
+  return reachedShare(budget, budget.spent) ? "warning" : "ok";
 }
 
 export function toBudgetMessage(budget: Budget): MessageInitShape<typeof BudgetSchema> {

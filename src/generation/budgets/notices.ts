@@ -15,6 +15,13 @@ export const tolds = [
 
 export type Reached = (typeof tolds)[number];
 
+const whole = 100;
+
+/** Returns the greatest of these shares that a cost reaches; undefined if it reaches none. */
+export function reachedShare({ amount }: Pick<BudgetRow, "amount">, cost: number) {
+  return tolds.find(({ percent }) => cost * whole >= amount * percent);
+}
+
 /** Returns the notice that a share of a budget is spent. */
 export function spendNotice(
   project: ProjectScope,

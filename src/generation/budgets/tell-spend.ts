@@ -6,7 +6,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Database } from "../../postgres/database.ts";
-import { type Reached, spendNotice, tolds } from "./notices.ts";
+import { type Reached, reachedShare, spendNotice } from "./notices.ts";
 import { keyOf } from "./periods.ts";
 import * as store from "./store.ts";
 import type { BudgetRow, Spend } from "./store.ts";
@@ -23,11 +23,9 @@ export type SpendTellerOptions = {
   readonly notifications: Pick<Notifications, "append">;
 };
 
-const whole = 100;
-
 /** Returns the share of a budget that is spent and was not told of; undefined if there is none. */
 export function untoldShare(budget: BudgetRow, spend: Spend): Reached | undefined {
-  const reached = tolds.find(({ percent }) => spend.cost * whole >= budget.amount * percent);
+  const reached = reachedShare(budget, spend.cost);
   const told = spend.toldAmount === budget.amount ? spend.told : 0;
   return reached && told < reached.percent ? reached : undefined;
 }
