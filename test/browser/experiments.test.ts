@@ -36,11 +36,20 @@ async function prepare(app: TestApp): Promise<void> {
       outputs: { answer: `Order ${index}\nis on its way, says ${run}.` },
       metadata: { run_id: run, datapoint_id: datapoint },
       // The first datapoint becomes worse, the others better.
-      metrics: { quality: 0.4 + index / 40 + (index === 0 ? -2 * gain : gain + index / 500) },
+      metrics: {
+        quality: 0.4 + index / 40 + (index === 0 ? -2 * gain : gain + index / 500),
+        brief: true,
+      },
       start_time: Date.now() - 60_000,
       end_time: Date.now() - 59_000,
     }));
-    await app.call("POST", "/events/batch", { events });
+    // The same metric scores the calls of each session too, and some of them otherwise.
+    const calls = events.map(({ session_id, source, metadata, start_time }, index) => ({
+      ...{ session_id, source, metadata, start_time, inputs: {} },
+      ...{ event_id: `call-${session_id}`, event_type: "model", event_name: "call" },
+      metrics: { brief: index !== 3 },
+    }));
+    await app.call("POST", "/events/batch", { events: [...events, ...calls] });
   }
 }
 
@@ -107,6 +116,25 @@ describe("experiments", () => {
 
     await page.getByRole("article", { name: "quality" }).waitFor();
     expect(page.url()).toContain("base=base&new=better");
+    expect(faults).toEqual([]);
+  });
+
+  test("tell the scores of one metric on two kinds of events apart", async () => {
+    const { page, faults } = await app.open(path("?base=base&new=better"));
+    const onCalls = page.getByRole("article", { name: "brief on call" });
+    await onCalls.getByText("no change", { exact: true }).waitFor();
+    await page.getByRole("article", { name: "brief on answer" }).waitFor();
+
+    await page.goto(`${app.service.url}${path("/better")}`);
+
+    await page.getByRole("article", { name: "brief on call" }).waitFor();
+    const grid = page.getByRole("grid", { name: "Datapoints of the run" });
+    const third = grid.getByRole("row").filter({ hasText: "Order 3?" });
+    const header = grid.getByRole("columnheader", { name: "brief on call" });
+    await third.getByText("false", { exact: true }).waitFor();
+    // Numbers begin with the greatest.
+    await header.getByRole("button").dblclick();
+    await grid.getByRole("row").nth(1).getByText("Order 3?", { exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 });

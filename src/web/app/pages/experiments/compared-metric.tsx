@@ -3,7 +3,7 @@
 
 import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Badge } from "../../design/badge.tsx";
-import { formatDifference, formatScore, isClear } from "./score.ts";
+import { formatDifference, formatScore, isClear, verdictOf } from "./score.ts";
 
 const kinds = [
   { kind: "improved", word: "better" },
@@ -11,7 +11,9 @@ const kinds = [
   { kind: "same", word: "same" },
 ] as const;
 
-export function ComparedMetric({ metric }: { readonly metric: RunMetricComparison }) {
+type ComparedMetricProps = { readonly metric: RunMetricComparison; readonly name: string };
+
+export function ComparedMetric({ metric, name }: ComparedMetricProps) {
   const { metricName, eventName, oldAggregate, newAggregate } = metric;
   const counts = {
     improved: metric.improvedCount,
@@ -19,15 +21,13 @@ export function ComparedMetric({ metric }: { readonly metric: RunMetricCompariso
     same: metric.sameCount,
   };
   return (
-    <article className="card" aria-label={metricName}>
+    <article className="card" aria-label={name}>
       <header>
         <b className="truncate" title={`${metricName} on ${eventName}`}>
-          {metricName}
+          {name}
         </b>
         {metric.pairedTest ? (
-          <Badge tone={isClear(metric) ? "info" : "neutral"}>
-            {isClear(metric) ? "clear" : "may be chance"}
-          </Badge>
+          <Badge tone={isClear(metric) ? "info" : "neutral"}>{verdictOf(metric)}</Badge>
         ) : null}
       </header>
       <p className="numeric">

@@ -20,6 +20,7 @@ import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { ComparedMetric } from "./compared-metric.tsx";
 import { ComparedOutputs } from "./compared-outputs.tsx";
+import { namesOf } from "./score.ts";
 import { experimentsRoute, type ExperimentsSearch } from "./route.tsx";
 
 export type ComparisonProps = { readonly baseId: string; readonly newId: string };
@@ -76,7 +77,11 @@ export function Comparison({ baseId, newId }: ComparisonProps) {
           ) : (
             <div className="cards">
               {data.metrics.map((metric) => (
-                <ComparedMetric key={`${metric.metricName} ${metric.eventName}`} metric={metric} />
+                <ComparedMetric
+                  key={`${metric.metricName} ${metric.eventName}`}
+                  metric={metric}
+                  name={namesOf(data.metrics)(metric)}
+                />
               ))}
             </div>
           )}
@@ -202,10 +207,11 @@ function useSummaryOfDatapoint(runId: string): (datapointId: string) => Row["sum
 }
 
 function rowsOf({ commonDatapoints, metrics }: RunComparison): readonly Row[] {
+  const nameOf = namesOf(metrics);
   const names = (kind: "degraded" | "improved"): Map<string, string[]> => {
     const byId = new Map<string, string[]>();
     for (const metric of metrics) {
-      for (const id of metric[kind]) byId.set(id, [...(byId.get(id) ?? []), metric.metricName]);
+      for (const id of metric[kind]) byId.set(id, [...(byId.get(id) ?? []), nameOf(metric)]);
     }
     return byId;
   };

@@ -5,14 +5,16 @@ import { Badge } from "../../design/badge.tsx";
 import { toBins } from "./bins.ts";
 import { formatScore } from "./score.ts";
 
-export function MetricCard({ detail }: { readonly detail: RunMetricDetail }) {
-  const { metricName, metricType, eventName, aggregate, values, texts, datapoints } = detail;
+type MetricCardProps = { readonly detail: RunMetricDetail; readonly name: string };
+
+export function MetricCard({ detail, name }: MetricCardProps) {
+  const { metricType, eventName, aggregate, values, texts, datapoints } = detail;
   const words = Object.entries(texts).toSorted(([, a], [, b]) => b - a);
   return (
-    <article className="card" aria-label={metricName}>
+    <article className="card" aria-label={name}>
       <header>
-        <b className="truncate" title={metricName}>
-          {metricName}
+        <b className="truncate" title={name}>
+          {name}
         </b>
         <Badge>{metricType.toLowerCase().replace("_", " ")}</Badge>
       </header>

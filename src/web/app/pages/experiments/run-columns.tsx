@@ -7,7 +7,7 @@ import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { Cost, Identifier, Time } from "../../design/values.tsx";
-import { formatScore, statusTones } from "./score.ts";
+import { formatScore, namesOf, statusTones } from "./score.ts";
 
 const staleMs = 30_000;
 
@@ -60,14 +60,15 @@ function Scores({ runId }: { readonly runId: string }) {
   const { data } = useRpc(RunService.method.getRunResult, { runId }, { staleMs });
   const details = data?.metrics?.details ?? [];
   const scored = details.filter(({ aggregate }) => aggregate !== undefined);
-  const text = scored.map(({ metricName, aggregate }) => `${metricName} ${formatScore(aggregate)}`);
+  const nameOf = namesOf(details);
+  const text = scored.map((detail) => `${nameOf(detail)} ${formatScore(detail.aggregate)}`);
   if (data && scored.length === 0) return "–";
   return (
     <span className="scores truncate" title={text.join("\n")}>
-      {scored.slice(0, 4).map(({ metricName, eventName, aggregate }) => (
-        <span key={`${metricName} ${eventName}`}>
-          <span className="faint">{metricName}</span>{" "}
-          <b className="numeric">{formatScore(aggregate)}</b>
+      {scored.slice(0, 4).map((detail) => (
+        <span key={`${detail.metricName} ${detail.eventName}`}>
+          <span className="faint">{nameOf(detail)}</span>{" "}
+          <b className="numeric">{formatScore(detail.aggregate)}</b>
         </span>
       ))}
     </span>

@@ -1,7 +1,7 @@
 // RunDatapoints: the datapoints of a run with each score; a row opens the session behind it.
 
 import { useCallback, useMemo } from "react";
-import type { RunDatapoint } from "../../../../../gen/waggle/v1/run_pb.js";
+import type { RunDatapoint, RunDatapointMetric } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Status } from "../../design/badge.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Segments } from "../../design/tabs.tsx";
@@ -13,7 +13,7 @@ import type { EventSummary } from "../traces/event-summary.ts";
 import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { runRoute, type RunSearch } from "./route.tsx";
-import { formatScore } from "./score.ts";
+import { formatScore, namesOf } from "./score.ts";
 
 export type RunDatapointsProps = { readonly datapoints: readonly RunDatapoint[] };
 
@@ -105,29 +105,59 @@ const idColumns: readonly Column<Row>[] = [
   },
 ];
 
+/** Returns a column for each metric, and for each kind of event where it scored several. */
 function columnsOf(datapoints: readonly RunDatapoint[]): readonly Column<Row>[] {
-  const names = new Set(datapoints.flatMap(({ metrics }) => metrics.map(({ name }) => name)));
-  const scoreOf = (row: Row, name: string) => row.metrics.find((metric) => metric.name === name);
-  const metricColumns = [...names].map((name, index): Column<Row> => ({
-    id: `metric-${index}`,
-    header: name,
-    width: 120,
-    align: "end",
-    sortValue: (row) => {
-      const value = fromValue(scoreOf(row, name)?.value);
-      return typeof value === "number" ? value : undefined;
-    },
-    cell: (row) => {
-      const score = scoreOf(row, name);
-      if (!score) return "–";
-      if (score.failure !== undefined) return <span title={score.failure}>failed</span>;
-      const value = fromValue(score.value);
-      return (
-        <span className="numeric">
-          {typeof value === "number" ? formatScore(value) : JSON.stringify(value)}
-        </span>
-      );
-    },
-  }));
+  const scores = datapoints.flatMap(({ metrics }) => metrics);
+  const kinds = new Map(
+    scores.map((score) => [
+      keyOf(score),
+      { metricName: score.name, eventName: score.eventName, key: keyOf(score) },
+    ]),
+  );
+  const nameOf = namesOf([...kinds.values()]);
+  const metricColumns = [...kinds.values()].map((kind, index): Column<Row> => {
+    const scoresOf = ({ metrics }: Row) => metrics.filter((score) => keyOf(score) === kind.key);
+    return {
+      id: `metric-${index}`,
+      header: nameOf(kind),
+      width: 120,
+      align: "end",
+      sortValue: (row) => leastOf(scoresOf(row)),
+      cell: (row) => <Scores scores={scoresOf(row)} />,
+    };
+  });
   return [...resultColumns, ...metricColumns, ...idColumns];
+}
+
+function keyOf({ name, eventName }: RunDatapointMetric): string {
+  return JSON.stringify([name, eventName]);
+}
+
+/** Returns the least of the scores that are numbers or booleans, to sort by. */
+function leastOf(scores: readonly RunDatapointMetric[]): number | undefined {
+  const numbers = scores
+    .map(({ value }) => fromValue(value))
+    .filter((value) => typeof value === "number" || typeof value === "boolean")
+    .map(Number);
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
+}
+
+/** Shows every score that a metric gave events of one name, such as calls of a model in a loop. */
+function Scores({ scores }: { readonly scores: readonly RunDatapointMetric[] }) {
+  if (scores.length === 0) return "–";
+  return (
+    <span className="numeric truncate" title={scores.map(explainOne).join(", ")}>
+      {scores.map(formatOne).join(", ")}
+    </span>
+  );
+}
+
+function formatOne({ value: given, failure }: RunDatapointMetric): string {
+  if (failure !== undefined) return "failed";
+  const value = fromValue(given);
+  return typeof value === "number" ? formatScore(value) : JSON.stringify(value);
+}
+
+function explainOne(score: RunDatapointMetric): string {
+  return score.failure ?? formatOne(score);
 }

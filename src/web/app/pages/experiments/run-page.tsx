@@ -11,6 +11,7 @@ import { Page } from "../../shell/page.tsx";
 import { MetricCard } from "./metric-card.tsx";
 import { runRoute } from "./route.tsx";
 import { RunDatapoints } from "./run-datapoints.tsx";
+import { namesOf } from "./score.ts";
 import { RunProgressView } from "./run-progress.tsx";
 import { statusTones } from "./score.ts";
 import "../../design/layout.css";
@@ -59,7 +60,11 @@ export function RunPage() {
               <h2>Scores</h2>
               <div className="cards">
                 {data.metrics.details.map((detail) => (
-                  <MetricCard key={`${detail.metricName} ${detail.eventName}`} detail={detail} />
+                  <MetricCard
+                    key={`${detail.metricName} ${detail.eventName}`}
+                    detail={detail}
+                    name={namesOf(data.metrics?.details ?? [])(detail)}
+                  />
                 ))}
               </div>
             </section>

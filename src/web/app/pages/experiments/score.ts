@@ -39,7 +39,27 @@ export function formatDifference({ pairedTest, better, difference }: RunMetricCo
   return `${word}${size}, ${level} ${formatScore(low)} to ${formatScore(high)}, ${test}, n = ${n}`;
 }
 
-/** Says whether the difference may be chance. */
+/** Says in two or three words what to make of the test. */
+export function verdictOf(metric: RunMetricComparison): string {
+  if (isClear(metric)) return "clear";
+  const isChanged = metric.improvedCount + metric.degradedCount > 0;
+  return isChanged ? "may be chance" : "no change";
+}
+
+/** Says whether the difference can hardly be chance. */
 export function isClear({ pairedTest }: RunMetricComparison): boolean {
   return pairedTest !== undefined && (pairedTest.lower > 0 || pairedTest.upper < 0);
+}
+
+type NamedMetric = { readonly metricName: string; readonly eventName: string };
+
+/**
+ * Returns the function that names a metric among those of a run: with its event where the same
+ * metric scored events of several names.
+ */
+export function namesOf(metrics: readonly NamedMetric[]): (metric: NamedMetric) => string {
+  const counts = new Map<string, number>();
+  for (const { metricName } of metrics) counts.set(metricName, (counts.get(metricName) ?? 0) + 1);
+  return ({ metricName, eventName }) =>
+    (counts.get(metricName) ?? 0) > 1 ? `${metricName} on ${eventName}` : metricName;
 }
