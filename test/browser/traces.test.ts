@@ -168,6 +168,8 @@ describe("the traces", () => {
     expect(await total(page, "Calls").textContent()).toBe(
       (await total(page, "Errors").textContent())?.split(" ")[0],
     );
+    // Not "Calls: 0" beside as many calls as errors.
+    await page.getByText(/^Calls without error: 0, Errors: [1-9]/).waitFor({ state: "attached" });
     expect(faults).toEqual([]);
   });
 

@@ -79,7 +79,7 @@ function CallsChart({ histogram, counted, onRange }: CallsChartProps) {
       label={`${noun} and errors over time`}
       times={histogram.times}
       series={[
-        { label: noun, values: histogram.good, color: 1 },
+        { label: `${noun} without error`, values: histogram.good, color: 1 },
         { label: "Errors", values: histogram.bad, color: "bad" },
       ]}
       format={formatCount}
