@@ -264,6 +264,25 @@ test("a call counts once by its Idempotency-Key, and as 0 without a price", asyn
   expect(await get(id)).toMatchObject({ calls: 2, unpriced_calls: 1, state: "ok" });
 });
 
+test("a call that a spent budget refused may be tried again with its Idempotency-Key", async () => {
+  const { budgets, create, get, chat } = await givenAProject();
+  const id = await create({ amount: 1e-9, period: "DAY" });
+  const headers = { "idempotency-key": "again" };
+  await chat();
+
+  const refused = [
+    await chat(undefined, undefined, headers),
+    await chat(undefined, undefined, headers),
+  ];
+  await budgets("PATCH", `/${id}`, { amount: 1 });
+  const admitted = await chat(undefined, undefined, headers);
+
+  expect(refused.map(({ status }) => status)).toEqual([429, 429]);
+  expect(refused.map(({ retryAfter }) => Number(retryAfter) > 0)).toEqual([true, true]);
+  expect(admitted.status).toBe(200);
+  expect(await get(id)).toMatchObject({ calls: 2 });
+});
+
 test("a budget of which exactly 80 % is spent is in the state that is told of", async () => {
   const { project, create, get, chat } = await givenAProject();
   const critical = { channel: "WEBHOOK", metadata: { url: nowhere } };

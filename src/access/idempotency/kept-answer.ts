@@ -42,14 +42,16 @@ export function readKeptHeaders({ headers }: KeptAnswer): Readonly<Record<string
 const replayed = new WeakSet<ServiceError>();
 
 /**
- * Tells whether a failure is a refusal to store: a 4xx that explains itself, does not come from a
- * record, is not large and is not an error of the Idempotency-Key itself.
+ * Tells whether a failure is a refusal to store: a 4xx that explains itself, does not say when to
+ * try again, does not come from a record, is not large and is not an error of the Idempotency-Key
+ * itself.
  */
 export function isRefusalToKeep(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError) || replayed.has(error)) return false;
-  const { reason } = error;
+  const { reason, retryAfterSeconds } = error;
   const { status } = outcomes[reason];
   const isSmall = JSON.stringify(error.details ?? "").length <= smallKeptAnswerBytesMax;
   const isOwn = reason === "IDEMPOTENCY_IN_FLIGHT" || reason === "IDEMPOTENCY_MISMATCH";
-  return status >= 400 && status < 500 && reason !== "NOT_FOUND" && !isOwn && isSmall;
+  const isFinal = retryAfterSeconds === undefined && reason !== "NOT_FOUND" && !isOwn;
+  return status >= 400 && status < 500 && isFinal && isSmall;
 }
