@@ -123,6 +123,32 @@ describe("GET /v1/orgs/{org_id}/audit_log", () => {
     expect(answer.data.map(({ sequence }) => sequence)).toEqual(want);
   });
 
+  test("finds the changes inside a scope and inside the scopes in it by its id", async () => {
+    const { orgId, dataplaneId, workspaceId, projectId, controlPlaneKey } = service.otherProject;
+    const audit = createAudit(service.database);
+    const ids = { org: orgId, dataplane: dataplaneId, workspace: workspaceId, project: projectId };
+    for (const level of ["org", "dataplane", "workspace", "project"] as const) {
+      const scope: Scope = { level, id: ids[level], name: level, orgId };
+      const actor = { type: "key", id: "k", name: "ci" } as const;
+      const target = { type: "alert", id: level };
+      const change = { actor, scope, action: "inside.change", target };
+      await service.database.transaction(() => audit.append(change));
+    }
+    const find = async (id: string): Promise<readonly unknown[]> => {
+      const url = `${service.url}/v1/orgs/${orgId}/audit_log?action=inside.change&resource=${id}`;
+      const response = await fetch(url, {
+        headers: { authorization: `Bearer ${controlPlaneKey}` },
+      });
+      return ((await response.json()) as Answer).data.map((row) => row["target_id"]);
+    };
+
+    expect(await find(orgId)).toEqual(["project", "workspace", "dataplane", "org"]);
+    expect(await find(dataplaneId)).toEqual(["project", "workspace", "dataplane"]);
+    expect(await find(workspaceId)).toEqual(["project", "workspace"]);
+    expect(await find(projectId)).toEqual(["project"]);
+    expect(await find(service.project.workspaceId)).toEqual([]);
+  });
+
   test("goes on to rows that are far behind those that match no filter", async () => {
     const { orgId, controlPlaneKey } = service.otherProject;
     const first = 1_000;

@@ -1,5 +1,6 @@
 // SQL of the audit log and of the ends of its chains.
 
+import { isUuid } from "../../base/ids.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { AuditColumns } from "./chain.ts";
 
@@ -127,11 +128,26 @@ function matches(sql: Sql, { actor, action, resource, fromMs, toMs }: AuditFilte
         ? sql`starts_with(action, ${action.slice(0, -1)})`
         : sql`action = ${action}`),
     resource !== undefined &&
-      sql`(target_type = ${resource} or target_id = ${resource} or scope_id::text = ${resource})`,
+      sql`(target_type = ${resource} or target_id = ${resource} or ${isInside(sql, resource)})`,
     fromMs !== undefined && sql`at >= to_timestamp(${fromMs}::double precision / 1000)`,
     toMs !== undefined && sql`at <= to_timestamp(${toMs}::double precision / 1000)`,
   ].filter((condition) => condition !== false);
   return conditions.reduce((all, condition) => sql`${all} and ${condition}`, sql`true`);
+}
+
+/** Whether a change was in a scope or in one inside it, archived ones included. */
+function isInside(sql: Sql, scopeId: string): Fragment {
+  if (!isUuid(scopeId)) return sql`false`;
+  return sql`(
+    org_id = ${scopeId} or scope_id = ${scopeId}
+    or scope_id in (select workspace_id from workspaces where dataplane_id = ${scopeId})
+    or scope_id in (
+      select project_id
+      from projects
+      join workspaces using (workspace_id)
+      where workspaces.workspace_id = ${scopeId} or workspaces.dataplane_id = ${scopeId}
+    )
+  )`;
 }
 
 /** Returns up to `limit` rows of a chain above a sequence, oldest first. */
