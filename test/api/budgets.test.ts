@@ -163,7 +163,7 @@ test("a budget whose targets are taken away keeps its log", async () => {
   expect(json["data"]).toMatchObject([{ type: "budget.test", state: "failed" }]);
 });
 
-test("the audit log says whom a budget told before and after a change, and at its end", async () => {
+test("the audit log says whom a budget tells before and after each change", async () => {
   const { budgets, create } = await givenAProject();
   const to = (channel: string) => ({ critical: { channel, metadata: { url: nowhere } } });
   const id = await create({ amount: 1, period: "DAY", notification_details: to("SLACK") });
