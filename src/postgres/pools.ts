@@ -216,6 +216,7 @@ function openPool(
     connect_timeout: options.connectTimeoutSeconds ?? connectTimeoutSecondsDefault,
     // Short, so that the first request after Postgres returns finds it.
     backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
+    ...unlimitedPipeline,
     onnotice: () => {
       // Notices ("relation exists, skipping") do not help an operator.
     },
@@ -229,6 +230,13 @@ function openPool(
   });
   return withLittleMemory(pool);
 }
+
+/**
+ * Statements that a connection takes at a time, which the driver's types lack. Where a transaction
+ * began as the last one of them, the driver would not note its connection: the transaction failed
+ * and stayed open under the statements of others.
+ */
+const unlimitedPipeline = { max_pipeline: Number.MAX_SAFE_INTEGER };
 
 /** Microseconds and counts stay far below 2^53, so bigint columns are plain numbers in our code. */
 const bigintAsNumber: postgres.PostgresType<number> = {

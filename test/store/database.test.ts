@@ -16,6 +16,13 @@ beforeAll(async () => {
 
 afterAll(() => testDatabase.drop());
 
+/** Opens the database with one connection of each kind. */
+function openOwn(): Database {
+  const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
+  onTestFinished(() => own.close());
+  return own;
+}
+
 async function names(): Promise<readonly string[]> {
   const rows = await database.sql()<{ name: string }[]>`select name from counters order by name`;
   return rows.map(({ name }) => name);
@@ -41,6 +48,19 @@ describe("transaction", () => {
 
     await expect(work).rejects.toThrow("took longer than 0 ms");
     expect(await names()).toEqual([]);
+  });
+
+  test("begins behind as many statements as wait on its connection", async () => {
+    const own = openOwn().on("callers");
+    const sleep = (seconds: number) => own.sql()`select pg_sleep(${seconds}::float8)`.execute();
+    await sleep(0);
+
+    // With the transaction's, as many wait as the driver lets wait by default.
+    const before = Array.from({ length: 100 }, (_, index) => sleep(index === 0 ? 0.2 : 0));
+    const [row] = await own.transaction((sql) => sql<{ value: number }[]>`select 1 as value`);
+
+    expect(row).toEqual({ value: 1 });
+    await Promise.all(before);
   });
 
   test("is ambient only inside its work", async () => {
