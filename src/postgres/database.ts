@@ -7,7 +7,7 @@ import type postgres from "postgres";
 import { isInBackground } from "../base/background.ts";
 import { transactionAgeMsMax } from "../base/limits.ts";
 import { currentTenant } from "../base/tenant.ts";
-import { codeOf, endsConnection } from "./faults.ts";
+import { codeOf, endsConnection, endsSession, isStale } from "./faults.ts";
 import type { Listener } from "./listener.ts";
 import {
   type ColumnTypes,
@@ -38,8 +38,9 @@ export type Database = {
   /**
    * Runs `work` in a transaction and returns its result after the commit. Joins an outer
    * transaction of the same database. The outermost transaction waits for its owner's turn at a
-   * connection and is retried after a deadlock or a serialization failure, so `work` must not have
-   * other effects. Throws OVERLOADED if the wait is too long.
+   * connection and is retried after a deadlock, a serialization failure or a change of the schema
+   * that made a statement stale, so `work` must not have other effects. Throws OVERLOADED if the
+   * wait is too long.
    */
   transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
@@ -116,15 +117,19 @@ export function openDatabase(options: PoolOptions): Database {
     for (let attempt = 1; ; attempt += 1) {
       const effects: (() => void)[] = [];
       const connection: Connection = { isLost: false };
+      let isBegun = false;
       try {
-        const result = await connections.begin(mode, (sql) =>
-          runOn(connection, { sql, effects }, (own) => endInTime(() => work(own))),
-        );
+        const result = await connections.begin(mode, (sql) => {
+          isBegun = true;
+          return runOn(connection, { sql, effects }, (own) => endInTime(() => work(own)));
+        });
         for (const effect of effects) effect();
         return result as T;
       } catch (error) {
         connection.isLost = true;
-        if (attempt === transactionAttemptsMax || !isRetried(error)) throw error;
+        // The error may be that of the previous session (statement-repeats.ts).
+        const isUnsent = !isBegun && attempt === 1 && endsSession(error);
+        if (attempt === transactionAttemptsMax || !(isUnsent || isRetried(error))) throw error;
         // A random wait, so that two transactions that collided do not collide again.
         await delay(Math.random() * 10 * 2 ** attempt);
       }
@@ -262,7 +267,7 @@ function guard(
   return new Proxy(sql, {
     apply(target, self, words) {
       assertConnected();
-      return keepLittle(Reflect.apply(target, self, words));
+      return keepLittle(Reflect.apply(target, self, words), true);
     },
     get(target, name) {
       assertConnected();
@@ -272,5 +277,5 @@ function guard(
 }
 
 function isRetried(error: unknown): boolean {
-  return retriedCodes.has(codeOf(error) ?? "");
+  return retriedCodes.has(codeOf(error) ?? "") || isStale(error);
 }

@@ -71,9 +71,27 @@ export function isCanceled(error: unknown): boolean {
 /** Tells whether an error ended its connection or reports the connection's end. */
 export function endsConnection(error: unknown): boolean {
   const code = codeOf(error);
-  if (code === undefined) return false;
-  const { severity } = error as { severity?: string };
-  return sessionSeverities.has(severity) || isConnectionCode(code);
+  return code !== undefined && (endsSession(error) || isConnectionCode(code));
+}
+
+/** Tells whether an error of Postgres ended a session or refused one. */
+export function endsSession(error: unknown): boolean {
+  if (codeOf(error) === undefined) return false;
+  return sessionSeverities.has((error as { severity?: string }).severity);
+}
+
+/** Routines of Postgres that report a prepared statement that no longer fits the schema. */
+const staleRoutines: ReadonlySet<unknown> = new Set([
+  "FetchPreparedStatement",
+  "RevalidateCachedQuery",
+]);
+
+/**
+ * Tells whether a prepared statement failed because it is stale. The driver prepares it anew when
+ * it is sent again on the same connection.
+ */
+export function isStale(error: unknown): boolean {
+  return staleRoutines.has((error as { routine?: unknown } | undefined)?.routine);
 }
 
 function isConnectionCode(code: string): boolean {

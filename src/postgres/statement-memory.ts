@@ -4,20 +4,21 @@
 // also assigns functions to properties of each statement: V8 makes such functions old objects, so
 // that the statement and its values stay in memory until the whole heap is collected. Each
 // collection of new objects would spend half of its time on copying them. Rows that the driver
-// misplaces are put right in passing.
+// misplaces and statements that it repeats wrongly are put right in passing.
+
+import { mendRepeats, type Repeatable, repeatUnsent } from "./statement-repeats.ts";
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
-type Statement = Promise<unknown> & {
-  readonly origin: string;
-  args: unknown;
-  parameters: unknown;
-  string: string;
-  signature: string;
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-  /** The driver's own functions of these names. */
-  driver?: Pick<Statement, "resolve" | "reject">;
-};
+type Statement = Promise<unknown> &
+  Repeatable & {
+    readonly origin: string;
+    args: unknown;
+    string: string;
+    signature: string;
+    resolve: (result: unknown) => void;
+    /** The driver's own functions of these names. */
+    driver?: Pick<Statement, "resolve" | "reject">;
+  };
 
 /** Returns the driver's statement function, changed so that it keeps little in memory. */
 export function withLittleMemory<Sql extends (...words: never[]) => unknown>(sql: Sql): Sql {
@@ -27,9 +28,11 @@ export function withLittleMemory<Sql extends (...words: never[]) => unknown>(sql
 }
 
 /** Has a statement forget its values when it is over; other values are returned as they are. */
-export function keepLittle(statement: unknown): unknown {
+export function keepLittle(statement: unknown, isInTransaction = false): unknown {
   if (!(statement instanceof Promise)) return statement;
   const own = statement as Statement;
+  mendRepeats(own);
+  own.isInTransaction = isInTransaction;
   Reflect.get(own, "origin");
   own.driver = { resolve: own.resolve, reject: own.reject };
   own.resolve = resolve;
@@ -57,6 +60,7 @@ function closeGap(result: unknown): void {
 }
 
 function reject(this: Statement, error: unknown): void {
+  if (repeatUnsent(this, error)) return;
   forget(this);
   this.driver?.reject(error);
 }

@@ -1,5 +1,7 @@
 // Transactions and column types of the pool, against a real Postgres.
 
+import { setTimeout as delay } from "node:timers/promises";
+import type postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { createTestDatabase, urlOf } from "../support/database.ts";
@@ -63,6 +65,18 @@ describe("transaction", () => {
     await Promise.all(before);
   });
 
+  test("is run again when a change of the schema made a statement stale", async () => {
+    const own = openOwn();
+    await own.sql()`create table changed_under (value integer)`;
+    const put = (value: number) =>
+      own.transaction((sql) => sql`insert into changed_under values (${value}) returning value`);
+    await put(1);
+
+    await own.sql()`alter table changed_under alter value type bigint`;
+
+    expect([...(await put(2))]).toEqual([{ value: 2 }]);
+  });
+
   test("is ambient only inside its work", async () => {
     const inside = await database.transaction(async () => database.isInTransaction());
 
@@ -97,11 +111,6 @@ describe("a transaction whose connection is lost", () => {
     code: expect.stringMatching(/^(57P01|CONNECTION_CLOSED|ECONNRESET|EPIPE)$/) as unknown,
   };
 
-  /** The driver tells the first statement on each new connection how the last one ended. */
-  async function useEveryConnection(): Promise<void> {
-    await Promise.allSettled(Array.from({ length: 20 }, () => names()));
-  }
-
   async function pidOf(sql: Sql): Promise<number> {
     const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     return row?.pid ?? 0;
@@ -129,7 +138,6 @@ describe("a transaction whose connection is lost", () => {
     await expect(transaction).rejects.toMatchObject(lost);
     expect(await later.promise).toMatchObject(lost);
     // The connection is made again, and is another's.
-    await useEveryConnection();
     expect(await names()).toEqual(before);
   });
 
@@ -148,7 +156,6 @@ describe("a transaction whose connection is lost", () => {
       });
       await expect(transaction).rejects.toMatchObject(lost);
     }
-    await useEveryConnection();
     await Promise.all(Array.from({ length: 20 }, () => names()));
     expect(await names()).toEqual(before);
   });
@@ -208,5 +215,57 @@ describe("sql", () => {
       select 'Z' < 'a' and 'z' < 'é' as "isByteOrder", lower('É') as folded`;
 
     expect(row).toEqual({ isByteOrder: true, folded: "é" });
+  });
+
+  test("is repeated with its own values after a change of the schema", async () => {
+    const sql = openOwn().sql();
+    await sql`create table stale (id integer, flag boolean, json jsonb, bytes bytea)`;
+    const put = (): Promise<postgres.Row[]> => sql`
+      insert into stale values (1, ${true}, ${sql.json({ a: 1 })}, ${Buffer.from("text")})
+      returning id, flag, json, bytes`;
+    const want = [{ id: 1, flag: true, json: { a: 1 }, bytes: Buffer.from("text") }];
+    expect([...(await put())]).toEqual(want);
+
+    await sql`alter table stale alter id type bigint`;
+
+    expect([...(await put())]).toEqual(want);
+  });
+
+  test("is repeated without the rows of statements beside it", async () => {
+    const sql = openOwn().sql();
+    await sql`create table beside (id integer)`;
+    await sql`insert into beside values (1)`;
+    const stale = () => sql`select id, ${"own"}::text as name from beside`.execute();
+    const other = (value: number) => sql`select ${value}::integer as value`.execute();
+    await stale();
+    await other(0);
+    await sql`alter table beside alter id type bigint`;
+
+    const sleeping = sql`select pg_sleep(0.1)`.execute();
+    const repeated = stale();
+    const others: ReturnType<typeof other>[] = [];
+    const timer = setInterval(() => others.push(other(others.length)), 1);
+    await sleeping;
+    await delay(50);
+    clearInterval(timer);
+
+    expect([...(await repeated)]).toEqual([{ id: 1, name: "own" }]);
+    const got = (await Promise.all(others)).map((rows) => [...rows]);
+    expect(got).toEqual(others.map((_, value) => [{ value }]));
+  });
+
+  test("does not fail for the end of an earlier session", async () => {
+    const own = openOwn();
+    const other = openOwn();
+    const read = () => own.sql()<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    for (const next of [read, () => own.transaction(() => read())]) {
+      const [row] = await read();
+      const sleeping = own.sql()`select pg_sleep(30)`.execute();
+      const failed = expect(sleeping).rejects.toThrow("CONNECTION_CLOSED");
+      await other.sql()`select pg_terminate_backend(${row?.pid ?? 0}::integer)`;
+      await failed;
+
+      expect((await next())[0]?.pid).not.toBe(row?.pid);
+    }
   });
 });
