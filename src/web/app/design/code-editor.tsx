@@ -2,18 +2,10 @@
 // is on the screen; until then the text is readable.
 
 import { lazy, Suspense } from "react";
+import type { CodeFault } from "./code-fault.ts";
 import "./code-editor.css";
 
 export type CodeLanguage = "json" | "python" | "prompt" | "text";
-
-/** A fault at a place of the text, marked in its line and told below. */
-export type CodeFault = {
-  /** From 1. */
-  readonly line: number;
-  /** From 1; absent for the whole line. */
-  readonly column?: number;
-  readonly message: string;
-};
 
 export type CodeEditorProps = {
   /** Read out as the name of the editor. */

@@ -11,7 +11,8 @@ import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/sea
 import { Compartment, EditorState, type Extension, Prec } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import type { CodeEditorProps, CodeFault, CodeLanguage } from "./code-editor.tsx";
+import type { CodeEditorProps, CodeLanguage } from "./code-editor.tsx";
+import type { CodeFault } from "./code-fault.ts";
 import { promptVariables, tokenTheme } from "./code-theme.ts";
 
 const tabHint = "Tab indents. Escape, then Tab leaves the editor.";

@@ -1,7 +1,7 @@
 // The text of JSON editors: a value as text, and the text as a value, with the place of a fault.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { CodeFault } from "../../design/code-editor.tsx";
+import type { CodeFault } from "../../design/code-fault.ts";
 
 /** Returns a value as indented JSON; empty for an absent one. */
 export function formatJson(value: unknown): string {

@@ -158,6 +158,14 @@ function Passing({ draft, fault, set }: PartProps) {
         value={draft.greatest}
         onChange={(greatest) => set({ greatest })}
       />
+      {draft.passAt === "" ? null : (
+        <TextField
+          label="Passes at exactly"
+          type="number"
+          value={draft.passAt}
+          onChange={(passAt) => set({ passAt })}
+        />
+      )}
     </div>
   );
 }

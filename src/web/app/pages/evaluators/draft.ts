@@ -6,7 +6,7 @@ import { ErrorInfoSchema } from "../../../../../gen/google/rpc/error_details_pb.
 import type { CreateMetricRequestSchema, Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import type { RunnableMetricSchema } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import type { ApiError } from "../../api/errors.ts";
-import type { CodeFault } from "../../design/code-editor.tsx";
+import type { CodeFault } from "../../design/code-fault.ts";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 
@@ -29,6 +29,8 @@ export type Draft = {
   readonly scale: string;
   readonly least: string;
   readonly greatest: string;
+  /** The number that passes alone, which the API takes too; empty for none. */
+  readonly passAt: string;
   /** `true`, `false` or empty. */
   readonly passWhen: string;
   /** Lines of `name` or `name: score`; those that pass end with `*`. */
@@ -62,6 +64,7 @@ export const draftDefault: Draft = {
   scale: "5",
   least: "",
   greatest: "",
+  passAt: "",
   passWhen: "true",
   categories: "",
   filters: [{ field: "event_type", operator: "is", value: "model", type: "string" }],
@@ -84,6 +87,7 @@ export function fromMetric(metric: Metric): Draft {
     scale: String(metric.scale ?? ""),
     least: String(threshold?.min ?? ""),
     greatest: String(threshold?.max ?? ""),
+    passAt: pass?.case === "numberValue" ? String(pass.value) : "",
     passWhen: pass?.case === "boolValue" ? String(pass.value) : "",
     categories: metric.categories
       .map(({ category, score }) => {
@@ -130,8 +134,13 @@ export function toThreshold(draft: Draft) {
     const passing = parseCategories(draft.categories).filter(({ isPassing }) => isPassing);
     return { passingCategories: passing.map(({ category }) => category) };
   }
-  const [min, max] = [toNumber(draft.least), toNumber(draft.greatest)];
-  return { ...(min !== undefined && { min }), ...(max !== undefined && { max }) };
+  if (returnType === "string") return {};
+  const [min, max, value] = [draft.least, draft.greatest, draft.passAt].map(toNumber);
+  return {
+    ...(min !== undefined && { min }),
+    ...(max !== undefined && { max }),
+    ...(value !== undefined && { passWhen: { kind: { case: "numberValue" as const, value } } }),
+  };
 }
 
 export function toMetric(draft: Draft): MessageInitShape<typeof CreateMetricRequestSchema> {
@@ -159,12 +168,27 @@ export function toMetric(draft: Draft): MessageInitShape<typeof CreateMetricRequ
   };
 }
 
+/**
+ * Returns the fields in which a draft differs from the one that it began with. The others are not
+ * sent: another person may have changed them meanwhile, and the form does not show all that a
+ * threshold may have.
+ */
+export function toChanges(first: Draft, draft: Draft): ReturnType<typeof toMetric> {
+  const before = new Map(Object.entries(toMetric(first)));
+  const isChanged = ([name, value]: readonly [string, unknown]): boolean =>
+    JSON.stringify(value) !== JSON.stringify(before.get(name)) ||
+    // What passes depends on what is returned.
+    (draft.returnType !== first.returnType && (name === "threshold" || name === "categories"));
+  return Object.fromEntries(Object.entries(toMetric(draft)).filter(isChanged));
+}
+
 /** Returns the definition to try, with what matters for a run. */
 export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetricSchema> {
   const isJudge = draft.type === "LLM";
   const scale = toNumber(draft.scale);
   const { returnType, passWhen } = draft;
   const bounds = toThreshold({ ...draft, passWhen: "" });
+  const passAt = toNumber(draft.passAt);
   const hasPass = returnType === "boolean" && passWhen !== "";
   return {
     definition: draft.criteria,
@@ -178,6 +202,7 @@ export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetric
       ...("max" in bounds && { max: bounds.max }),
       ...("passingCategories" in bounds && { passing_categories: bounds.passingCategories }),
       ...(hasPass && { pass_when: passWhen === "true" }),
+      ...(returnType === "float" && passAt !== undefined && { pass_when: passAt }),
     },
     categories:
       returnType === "categorical"

@@ -15,7 +15,7 @@ import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { useDraft } from "../../shell/drafts.ts";
-import { type Draft, faultsOf, toMetric } from "./draft.ts";
+import { type Draft, faultsOf, toChanges, toMetric } from "./draft.ts";
 import { DefinitionFields } from "./definition-fields.tsx";
 import { Trial } from "./trial.tsx";
 import { useTrial } from "./use-trial.ts";
@@ -33,7 +33,7 @@ export function Editor({ metric, first }: EditorProps) {
   // A new version has no draft yet.
   const key = metric ? `evaluator ${metric.id} ${metric.version}` : "evaluator new";
   const { draft, setDraft, forget } = useDraft(key, first);
-  const save = useSave({ metric, draft, onSaved: forget });
+  const save = useSave({ metric, first, draft, onSaved: forget });
   const trial = useTrial(draft);
   const [latest, setLatest] = useState<"save" | "trial">("save");
   const [tried, setTried] = useState(draft.criteria);
@@ -96,11 +96,12 @@ export function Editor({ metric, first }: EditorProps) {
 
 type SaveOptions = {
   readonly metric: Metric | undefined;
+  readonly first: Draft;
   readonly draft: Draft;
   readonly onSaved: () => void;
 };
 
-function useSave({ metric, draft, onSaved }: SaveOptions) {
+function useSave({ metric, first, draft, onSaved }: SaveOptions) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const create = useRpcMutation(MetricService.method.createMetric, {
@@ -123,9 +124,8 @@ function useSave({ metric, draft, onSaved }: SaveOptions) {
   });
   return {
     run: () => {
-      const fields = toMetric(draft);
-      if (metric) update.mutate({ ...fields, id: metric.id } as never);
-      else create.mutate(fields);
+      if (metric) update.mutate({ ...toChanges(first, draft), id: metric.id } as never);
+      else create.mutate(toMetric(draft));
     },
     isBusy: create.isPending || update.isPending,
     error: create.error ?? update.error,
