@@ -18,6 +18,7 @@ async function prepare(app: TestApp): Promise<void> {
     outputs: { role: "assistant", content: `The ${word} answer` },
     start_time: Date.now() - 60_000 + index,
     end_time: Date.now() - 59_000,
+    ...(word === "third" && { error: "the provider timed out" }),
   }));
   await app.call("POST", "/events/batch", { events });
   await app.call("POST", "/v1/metrics", {
@@ -153,6 +154,8 @@ describe("queues", () => {
   test("keep the score of a key that follows a click, and are completed by Enter", async () => {
     const { page, faults } = await app.open(path(`/${otherQueueId}/annotate`));
     await page.getByText("The third answer").waitFor();
+    const failure = page.getByRole("group", { name: "Error of the event" });
+    await failure.getByText("the provider timed out").waitFor();
     const helpful = page.getByRole("group", { name: "helpful" });
     await helpful.getByRole("button").first().click();
     await helpful.getByRole("button", { pressed: true }).waitFor();

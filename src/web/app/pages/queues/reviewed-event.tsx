@@ -6,6 +6,7 @@ import { type ChatMessage, toChatMessages } from "../../design/chat-message.ts";
 import { JsonView } from "../../design/json-view.tsx";
 import { MessageView } from "../../design/message-view.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
+import { TextView } from "../../design/text-view.tsx";
 import { Identifier } from "../../design/values.tsx";
 
 export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
@@ -19,7 +20,12 @@ export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
       <p className="soft">
         <b>{eventName}</b> {eventType} <Identifier value={eventId} />
       </p>
-      {event.error === undefined ? null : <p role="alert">{event.error}</p>}
+      {event.error === undefined ? null : (
+        <div className="review-failure" role="group" aria-label="Error of the event">
+          <b>Error</b>
+          <TextView text={event.error} previewChars={600} kind="mono" />
+        </div>
+      )}
       <Payload
         label="Inputs"
         value={inputs}
