@@ -29,6 +29,8 @@ export type Draft = {
   readonly value: string;
   /** Empty where the alert is resolved when it no longer triggers. */
   readonly resolvedValue: string;
+  /** That of a stored alert, which the form does not show; empty for the default. */
+  readonly resolvedOperator: string;
   readonly frequency: string;
   readonly samples: string;
   readonly target: TargetDraft;
@@ -48,6 +50,7 @@ export const draftDefault: Draft = {
   operator: "greater_than",
   value: "",
   resolvedValue: "",
+  resolvedOperator: "",
   frequency: "HOURLY",
   samples: "0",
   target: { channel: "WEBHOOK", url: "", emails: "" },
@@ -70,6 +73,7 @@ export function fromAlert(alert: Alert): Draft {
     operator: thresholds?.critical?.operator ?? "greater_than",
     value: String(thresholds?.critical?.value ?? ""),
     resolvedValue: String(thresholds?.resolved?.value ?? ""),
+    resolvedOperator: thresholds?.resolved?.operator ?? "",
     frequency: alert.frequency,
     samples: String(alert.minimumSampleSize),
     target: targetOf(notificationDetails?.critical),
@@ -96,14 +100,21 @@ const opposites: Readonly<Record<string, string>> = {
   less_than_or_equal: "greater_than",
 };
 
+/** Returns the operator that resolves: the stored one while it has the opposite direction. */
+function resolvingOf({ operator, resolvedOperator }: Draft): string {
+  const opposite = opposites[operator] ?? "less_than";
+  return resolvedOperator.startsWith(opposite) ? resolvedOperator : opposite;
+}
+
 /** Returns the thresholds of a draft; undefined while there is no number. */
-export function thresholdsOf({ operator, value, resolvedValue, alertType }: Draft) {
+export function thresholdsOf(draft: Draft) {
+  const { operator, value, resolvedValue, alertType } = draft;
   const number = toNumber(value);
   const resolved = alertType === "PER_EVENT" ? undefined : toNumber(resolvedValue);
   return {
     ...(number !== undefined && { critical: { operator, value: number } }),
     ...(resolved !== undefined && {
-      resolved: { operator: opposites[operator] ?? "less_than", value: resolved },
+      resolved: { operator: resolvingOf(draft), value: resolved },
     }),
   };
 }
