@@ -212,4 +212,31 @@ describe("queues", () => {
     );
     expect(faults).toEqual([]);
   });
+
+  test("keep their filters when something else is changed", async () => {
+    const filterArray = [
+      { field: "error", operator: "exists" },
+      { field: "source", operator: "is", value: "nowhere" },
+    ];
+    const made = (await app.call("POST", "/v1/queues", {
+      ...{ name: "Failing calls", filters: { filterArray } },
+    })) as { queue: { id: string } };
+    const { page, faults } = await app.open(path(`/${made.queue.id}`));
+    await page.getByRole("button", { name: "Change queue" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("exists", { exact: true }).waitFor();
+
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Failing calls of nobody");
+    await dialog.getByRole("button", { name: "Save queue" }).click();
+
+    await page.getByRole("heading", { name: "Failing calls of nobody" }).waitFor();
+    const { queues } = (await app.call("GET", "/v1/queues")) as { queues: unknown[] };
+    expect(queues).toContainEqual(
+      expect.objectContaining({
+        name: "Failing calls of nobody",
+        filters: { filterArray: filterArray.map((one) => expect.objectContaining(one) as unknown) },
+      }),
+    );
+    expect(faults).toEqual([]);
+  });
 });

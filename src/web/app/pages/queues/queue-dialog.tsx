@@ -5,12 +5,12 @@ import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { type FilterRow, parseFilters, toMessage } from "../../design/filters.ts";
+import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { Field, Input, Switch, TextArea } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
+import { fromFilter } from "../charts/chart-messages.ts";
 import { useEventFields } from "../datasets/event-fields.ts";
-import { fromValue } from "../datasets/to-value.ts";
 import "../../design/layout.css";
 
 export type QueueDialogProps = {
@@ -25,7 +25,9 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
   const [description, setDescription] = useState(queue?.description ?? "");
   const [reviewers, setReviewers] = useState(String(queue?.reviewersPerEvent ?? 1));
   const [enabled, setEnabled] = useState(queue?.enabled ?? true);
-  const [filters, setFilters] = useState(() => filtersOf(queue));
+  const [filters, setFilters] = useState<readonly FilterRow[]>(() =>
+    (queue?.filters?.filterArray ?? []).map(fromFilter),
+  );
   const fields = useEventFields();
   const { listQueues, getQueue, createQueue, updateQueue } = QueueService.method;
   const options = {
@@ -104,14 +106,4 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
       </div>
     </Dialog>
   );
-}
-
-function filtersOf(queue: Queue | undefined): readonly FilterRow[] {
-  const rows = (queue?.filters?.filterArray ?? []).map(({ field, operator, value, type }) => ({
-    field,
-    operator,
-    ...(value && { value: fromValue(value) }),
-    ...(type !== undefined && { type }),
-  }));
-  return parseFilters(rows) ?? [];
 }
