@@ -3,6 +3,7 @@
 import { createLogger } from "../base/logger.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
+import { isOfOpening } from "../postgres/faults.ts";
 import { onSupervisorEnd } from "./supervised.ts";
 
 export type End = {
@@ -39,6 +40,10 @@ export function watchForEnd(logger: Logger, options: WatchForEndOptions = {}): E
   }
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {
+      if (isOfOpening(error)) {
+        logger.warn({ err: error }, "a connection to Postgres was lost while it opened");
+        return;
+      }
       logger.fatal({ err: error }, "stopping after an unexpected error");
       code.resolve(1);
       controller.abort();

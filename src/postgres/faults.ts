@@ -80,6 +80,16 @@ export function endsSession(error: unknown): boolean {
   return sessionSeverities.has((error as { severity?: string }).severity);
 }
 
+/**
+ * Tells whether an error is of the driver's first statement on a connection, which reads the types
+ * of arrays. The driver awaits it nowhere; the statement that waits for the connection fails too or
+ * is sent on the next one.
+ */
+export function isOfOpening(error: unknown): boolean {
+  const { query } = (error ?? {}) as { query?: unknown };
+  return typeof query === "string" && query.includes("select b.oid, b.typarray");
+}
+
 /** Routines of Postgres that report a prepared statement that no longer fits the schema. */
 const staleRoutines: ReadonlySet<unknown> = new Set([
   "FetchPreparedStatement",

@@ -1,10 +1,14 @@
 // Which errors of a real Postgres mean that it cannot be asked now.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { findDatabaseFault } from "../../src/postgres/faults.ts";
 import { createTestDatabase, databaseUrl } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { startProxy } from "../support/proxy.ts";
 
 let testDatabase: TestDatabase;
 /** Connects to the same server, in order to close the tested database to all connections. */
@@ -58,6 +62,17 @@ test.each(["deadlock_detected", "serialization_failure", "out_of_memory"])(
     expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
   },
 );
+
+test("a connection that is lost while it opens does not end the service", async () => {
+  const proxy = await startProxy(testDatabase.url);
+  onTestFinished(() => proxy.shut());
+  proxy.resetAt("typarray");
+
+  const program = fileURLToPath(new URL("reading.ts", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [program, proxy.url]);
+
+  expect(stdout.split("\n")).toEqual(["ECONNRESET", "read", ""]);
+});
 
 test("a statement that is wrong is not the database's fault", async () => {
   expect(await faultOf(testDatabase.url, "select 1 / 0")).toBeUndefined();

@@ -13,6 +13,8 @@ export type Proxy = {
   open(): Promise<void>;
   /** Closes every connection; new ones reach the server of another URL. */
   switchTo(databaseUrl: string): void;
+  /** Resets the next connection that sends a text. */
+  resetAt(text: string): void;
   /** Accepts connections but forwards nothing, in either direction, until `open`. */
   hang(): void;
 };
@@ -27,10 +29,16 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
   let address = addressOf(target);
   const sockets = new Set<Socket>();
   let isHanging = false;
+  let resetText: string | undefined;
   let server: Server | undefined;
 
   function pair(client: Socket): void {
     const postgres = connect(address);
+    client.on("data", (bytes) => {
+      if (resetText === undefined || !bytes.includes(resetText)) return;
+      resetText = undefined;
+      client.resetAndDestroy();
+    });
     for (const [from, to] of [
       [client, postgres],
       [postgres, client],
@@ -77,6 +85,9 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
     switchTo(otherUrl) {
       address = addressOf(new URL(otherUrl));
       for (const socket of sockets) socket.destroy();
+    },
+    resetAt(text) {
+      resetText = text;
     },
     hang() {
       isHanging = true;
