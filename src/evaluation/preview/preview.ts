@@ -18,7 +18,8 @@ import {
   tooLarge,
 } from "../runner/event-memory.ts";
 import type { JudgeCall, RunnableDefinition, Runner, RunResult } from "../runner/runner.ts";
-import { passes, type Score } from "../scores/score.ts";
+import { passes } from "../runs/passing.ts";
+import type { Score } from "../scores/score.ts";
 import { toGivenEvent } from "./given-event.ts";
 import { type MetricInput, toGivenMetric, toInMetric } from "./given-metric.ts";
 
@@ -45,7 +46,7 @@ export type PreviewResult = {
       readonly kind: "score";
       readonly score: Score;
       readonly explanation: string | null;
-      /** Null without a threshold for such scores. */
+      /** Null without a threshold. */
       readonly passed: boolean | null;
       readonly judge: JudgeCall | undefined;
     }

@@ -27,13 +27,16 @@ export function isInRange(score: JsonValue, { min, max }: PassingRange): boolean
   return (min === undefined || number >= min) && (max === undefined || number <= max);
 }
 
-/** Returns whether a score passes a threshold; without one every score passes. */
-export function passesThreshold(score: JsonValue, threshold: Threshold | null): boolean {
-  if (!threshold) return true;
+/**
+ * Returns whether a score passes every condition of a threshold; null without conditions. Booleans
+ * count as 1 and 0, and a score of a kind that a condition is not for does not pass it.
+ */
+export function passes(score: JsonValue, threshold: Threshold | null): boolean | null {
+  if (!threshold || Object.keys(threshold).length === 0) return null;
   const { pass_when: passWhen, passing_categories: categories } = threshold;
-  if (passWhen !== undefined && score !== passWhen) return false;
+  if (passWhen !== undefined && numberOf(score) !== Number(passWhen)) return false;
   if (categories && !categories.some((category) => category === score)) return false;
-  return isInRange(score, rangeOf(threshold) ?? {});
+  return isInRange(score, threshold);
 }
 
 /** Returns the bounds of a threshold; undefined without any. */

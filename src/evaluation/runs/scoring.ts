@@ -5,7 +5,7 @@ import type { JsonValue } from "../../base/json.ts";
 import type { Steps } from "../../base/paced.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { Threshold } from "../metrics/definition.ts";
-import { isInRange, type KnownMetric, type PassingRange, passesThreshold } from "./passing.ts";
+import { isInRange, type KnownMetric, passes, type PassingRange } from "./passing.ts";
 
 /** Metrics and ranges by which scores pass. */
 export type Judging = {
@@ -99,7 +99,7 @@ function addEvent(event: RunEvent, kind: Kind, session: OpenSession): void {
     if (reader.base !== undefined && Object.hasOwn(metrics, reader.base)) continue;
     const value = metrics[key] ?? null;
     const { place, isFailure, group, range, threshold } = reader;
-    const isGood = range ? isInRange(value, range) : passesThreshold(value, threshold);
+    const isGood = range ? isInRange(value, range) : (passes(value, threshold) ?? true);
     const passed = !isFailure && isGood;
     const score = {
       place,

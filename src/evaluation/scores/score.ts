@@ -1,9 +1,9 @@
-// Scores: checks a value against the definition, and whether it passes.
+// Scores: checks a value against the definition.
 // Source: docs/spec.md, "Metric definition"; docs/decisions.md, 22.4.
 
 import type { JsonValue } from "../../base/json.ts";
 import { scoreCharactersMax } from "../../base/tenant-limits.ts";
-import type { Category, Definition, ScoreType, Threshold } from "../metrics/definition.ts";
+import type { Category, Definition, ScoreType } from "../metrics/definition.ts";
 
 export type Score = boolean | number | string;
 
@@ -76,23 +76,4 @@ function mismatch(value: Score, wanted: string): CheckedScore {
 function kindOf(value: JsonValue): string {
   if (value === null) return "absent";
   return Array.isArray(value) ? "a list" : "an object";
-}
-
-/**
- * Returns whether a score passes: every condition of the threshold for scores of its kind must
- * hold. Null without a threshold, or if no condition is for its kind.
- */
-export function passes(score: Score, threshold: Threshold | null): boolean | null {
-  if (threshold === null) return null;
-  const { min, max, pass_when: passWhen, passing_categories: categories } = threshold;
-  const held: boolean[] = [];
-  if (typeof score === "number") {
-    if (min !== undefined) held.push(score >= min);
-    if (max !== undefined) held.push(score <= max);
-  }
-  if (passWhen !== undefined && typeof score !== "string") {
-    held.push(Number(score) === Number(passWhen));
-  }
-  if (categories?.length && typeof score === "string") held.push(categories.includes(score));
-  return held.length === 0 ? null : held.every(Boolean);
 }

@@ -50,10 +50,13 @@ describe("a score passes", () => {
     ["by the threshold", 0.8, undefined, { min: 0.9 }, false],
     ["as the boolean that passes", false, undefined, { pass_when: false }, true],
     ["not as the other boolean", true, undefined, { pass_when: false }, false],
+    ["as 1 where true passes", 1, undefined, { pass_when: true }, true],
+    ["not as 0 where true passes", 0, undefined, { pass_when: true }, false],
     ["as a boolean in a range of numbers", true, { min: 1 }, null, true],
     ["as a passing category", "good", undefined, { passing_categories: ["good"] }, true],
     ["not as another category", "bad", undefined, { passing_categories: ["good"] }, false],
     ["not as a text in a range", "good", { min: 0 }, null, false],
+    ["not as a text in the bounds of a threshold", "good", undefined, { min: 0 }, false],
   ] as const)("%s", (_, score, range, threshold, want) => {
     expect(passes(score, range, threshold)).toBe(want);
   });

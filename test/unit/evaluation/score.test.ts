@@ -1,7 +1,8 @@
 // Tests which values are scores under a definition, and which scores pass.
 
 import { describe, expect, test } from "vitest";
-import { checkScore, passes, type ScoreRule } from "../../../src/evaluation/scores/score.ts";
+import { passes } from "../../../src/evaluation/runs/passing.ts";
+import { checkScore, type ScoreRule } from "../../../src/evaluation/scores/score.ts";
 
 const code: ScoreRule = { type: "PYTHON", categories: null, scale: null, return_type: undefined };
 const categories = [
@@ -105,7 +106,17 @@ describe("passes", () => {
     { name: "1 for true", score: 1, threshold: { pass_when: true }, want: true },
     { name: "a category", score: "a", threshold: { passing_categories: ["b", "a"] }, want: true },
     { name: "not another", score: "c", threshold: { passing_categories: ["b", "a"] }, want: false },
-    { name: "nothing by conditions on other kinds", score: "c", threshold: { min: 1 }, want: null },
+    { name: "not a text by bounds", score: "c", threshold: { min: 1 }, want: false },
+    {
+      name: "not a number by categories",
+      score: 1,
+      threshold: { passing_categories: ["1"] },
+      want: false,
+    },
+    { name: "true as 1 by bounds", score: true, threshold: { min: 0.5 }, want: true },
+    { name: "not false by bounds", score: false, threshold: { min: 0.5 }, want: false },
+    { name: "true for 1", score: true, threshold: { pass_when: 1 }, want: true },
+    { name: "not a text for true", score: "1", threshold: { pass_when: true }, want: false },
   ])("$name", ({ score, threshold, want }) => {
     expect(passes(score, threshold)).toBe(want);
   });
