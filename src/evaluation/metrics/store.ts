@@ -30,18 +30,18 @@ function selectMetrics(sql: Sql): Fragment {
   return sql`
     select
       evaluators.evaluator_id as id,
-    evaluators.project_id as "projectId",
-    evaluator_versions.content as definition,
-    evaluator_versions.reads_ground_truth as "readsGroundTruth",
-    evaluator_versions.full_sha as "fullSha",
-    evaluators.deployed_version as version,
-    evaluators.last_version as "lastVersion",
-    evaluators.enablement,
-    evaluators.disabled_reason as "disabledReason",
-    evaluators.created_at as "createdAt",
-    evaluators.created_by as "createdBy",
-    evaluators.updated_at as "updatedAt",
-    evaluators.enabled_at as "enabledAt"
+      evaluators.project_id as "projectId",
+      evaluator_versions.content as definition,
+      evaluator_versions.reads_ground_truth as "readsGroundTruth",
+      evaluator_versions.full_sha as "fullSha",
+      evaluators.deployed_version as version,
+      evaluators.last_version as "lastVersion",
+      evaluators.enablement,
+      evaluators.disabled_reason as "disabledReason",
+      evaluators.created_at as "createdAt",
+      evaluators.created_by as "createdBy",
+      evaluators.updated_at as "updatedAt",
+      evaluators.enabled_at as "enabledAt"
     from evaluators
     join evaluator_versions on evaluator_versions.evaluator_id = evaluators.evaluator_id
       and evaluator_versions.version = evaluators.deployed_version`;
