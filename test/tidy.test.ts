@@ -8,6 +8,7 @@ import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { http } from "../gen/google/api/annotations_pb.js";
 import { access } from "../gen/waggle/v1/options_pb.js";
+import { rowLockKeys } from "../src/postgres/row-locks.ts";
 import { contractRows } from "./api/access-rows.ts";
 import { protoFiles, rpcs } from "./support/contract.ts";
 
@@ -359,6 +360,17 @@ describe("SQL", () => {
     const others = sources.filter(({ path }) => !allowed.test(path));
     const got = breaches(others, ({ text }) => (statement.test(text) ? "holds SQL" : undefined));
 
+    expect(got).toEqual([]);
+  });
+
+  test("locks the rows of each table by a number of its own", () => {
+    const keys: readonly number[] = Object.values(rowLockKeys);
+    const others = sources.filter(({ path }) => path !== "src/postgres/row-locks.ts");
+    const got = breaches(others, ({ text }) =>
+      /advisory_xact_lock\([^,)]*, hashtext\(/.test(text) ? "has a lock of its own" : undefined,
+    );
+
+    expect(keys).toEqual([...new Set(keys)]);
     expect(got).toEqual([]);
   });
 

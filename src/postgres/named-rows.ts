@@ -3,15 +3,14 @@
 
 import { ServiceError } from "../base/errors.ts";
 import type { Sql } from "./database.ts";
+import { type LockedTable, lockRows } from "./row-locks.ts";
 
 export type NamedRowsOptions = {
-  readonly table: string;
+  readonly table: LockedTable;
   /** Column of the id. */
   readonly idColumn: string;
   /** Name of one of them in messages. */
   readonly noun: string;
-  /** Arbitrary constant; with a project, the key of the lock for changing its rows. */
-  readonly lockKey: number;
 };
 
 export type NamedRows = {
@@ -25,10 +24,10 @@ export type NamedRows = {
   ): Promise<void>;
 };
 
-export function namedRows({ table, idColumn, noun, lockKey }: NamedRowsOptions): NamedRows {
+export function namedRows({ table, idColumn, noun }: NamedRowsOptions): NamedRows {
   return {
     async lockCount(sql, projectId) {
-      await sql`select pg_advisory_xact_lock(${lockKey}, hashtext(${projectId}))`;
+      await lockRows(sql, table, projectId);
       const [row] = await sql<{ count: number }[]>`
         select count(*)::integer as count from ${sql(table)}
         where project_id = ${projectId} and deleted_at is null`;

@@ -1,6 +1,7 @@
 // SQL of the policies of API keys.
 
 import type { Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 
 export type PolicyRow = {
   readonly permissions: readonly string[];
@@ -16,15 +17,9 @@ export async function findPolicy(sql: Sql, orgId: string): Promise<PolicyRow | u
   return row;
 }
 
-/**
- * An arbitrary constant of our own. Together with an organization, it locks the replacement of its
- * policy.
- */
-const replaceLockKey = 615_204;
-
 /** Waits until no other transaction replaces the organization's policy, and returns the policy. */
 export async function lockPolicy(sql: Sql, orgId: string): Promise<PolicyRow | undefined> {
-  await sql`select pg_advisory_xact_lock(${replaceLockKey}, hashtext(${orgId}))`;
+  await lockRows(sql, "api_key_policies", orgId);
   return findPolicy(sql, orgId);
 }
 

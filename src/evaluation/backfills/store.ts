@@ -3,6 +3,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import {
   escapeJson,
@@ -84,15 +85,12 @@ function toRow({ filters, afterUs, afterEventId, error, ...row }: StoredRow): Ba
   };
 }
 
-/** Arbitrary constant; with an organization, the key of the lock for starting its backfills. */
-const startLockKey = 730_514;
-
 /**
  * Waits until no other backfill of an organization is being started, and returns how many of it
  * run.
  */
 export async function lockRunning(sql: Sql, orgId: string): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${startLockKey}, hashtext(${orgId}))`;
+  await lockRows(sql, "evaluator_backfills", orgId);
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count
     from evaluator_backfills

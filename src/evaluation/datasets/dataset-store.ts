@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 import { isBefore, selectCreatedAtUs } from "../../postgres/keyset.ts";
 import {
   escapeJson,
@@ -51,13 +52,8 @@ function selectDatasets(sql: Sql, projectId: string): Fragment {
     where project_id = ${projectId}`;
 }
 
-/** Arbitrary constant; with a project, the key of the lock for changes of its datasets. */
-const changeLockKey = 730_520;
-
-/** Waits until no other change of a project's datasets and datapoints is under way. */
-export async function lockChanges(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
-}
+/** Lock and number of a project's datasets. */
+export const datasetRows = projectRows("datasets");
 
 export type NewDataset = Pick<DatasetRow, "name" | "description" | "properties"> & {
   readonly datasetId: string;
@@ -164,13 +160,6 @@ export async function listDatasets(
       order by created_at desc, dataset_id desc
       limit ${limit + 1}) as found`;
   return rows.map((row) => ({ ...toRow(row), datapointsBefore: row.datapointsBefore }));
-}
-
-/** Counts the datasets of a project. */
-export async function countDatasets(sql: Sql, projectId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from datasets where project_id = ${projectId}`;
-  return row?.count ?? 0;
 }
 
 /** Returns the ids of the datapoints of a version of a dataset, in their order. */

@@ -74,7 +74,7 @@ export function createDatasets(options: DatasetsOptions): Datasets {
       changing(options, project, async (sql) => {
         const { projectId } = project;
         const datasetId = createUuid();
-        const count = await store.countDatasets(sql, projectId);
+        const count = await store.datasetRows.count(sql, projectId);
         if (count >= datasetsOfProjectMax) {
           refuse("name", `the project has ${datasetsOfProjectMax} datasets already; delete some`);
         }
@@ -155,7 +155,7 @@ export function changing<T>(
 ): Promise<T> {
   return clusters.database(clusterId).transaction(
     async (sql) => {
-      await store.lockChanges(sql, projectId);
+      await store.datasetRows.lock(sql, projectId);
       return work(sql);
     },
     { owner: projectId },

@@ -3,6 +3,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { ConfiguredModel } from "../../generation/configured/configured-calls.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 import {
   escapeOrNull,
   escapeText,
@@ -224,15 +225,12 @@ export async function countResults(sql: Sql, key: ExecutionKey): Promise<Executi
   return row ?? { done: 0, failed: 0, cost: 0, unpriced: 0 };
 }
 
-/** Arbitrary constant; with an organization, the key of the lock for starting its executions. */
-const startLockKey = 730_527;
-
 /**
  * Waits until no other execution of an organization is being started, and returns how many of it
  * have not ended.
  */
 export async function lockOpen(sql: Sql, orgId: string): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${startLockKey}, hashtext(${orgId}))`;
+  await lockRows(sql, "run_executions", orgId);
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count
     from run_executions

@@ -52,7 +52,6 @@ export const metricRows = namedRows({
   table: "evaluators",
   idColumn: "evaluator_id",
   noun: "metric",
-  lockKey: 730_513,
 });
 
 export async function findMetric(

@@ -2,6 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 import type { Filters } from "../metrics/definition.ts";
 
 /** Parts of a queue that people set. */
@@ -71,12 +72,9 @@ export async function listRouted(sql: Sql, projectId: string): Promise<readonly 
     order by queue_id`;
 }
 
-/** Arbitrary constant; with a project, the key of the lock for changing its queues. */
-const lockKey = 730_517;
-
 /** Waits until no other transaction changes a project's queues, and returns their number. */
 export async function lockCount(sql: Sql, projectId: string): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${lockKey}, hashtext(${projectId}))`;
+  await lockRows(sql, "annotation_queues", projectId);
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count
     from annotation_queues

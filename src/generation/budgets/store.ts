@@ -2,6 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 
 export const budgetPeriods = ["DAY", "MONTH"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
@@ -22,12 +23,9 @@ export type BudgetRow = {
 
 export type NewBudget = Omit<BudgetRow, "createdAt" | "updatedAt">;
 
-/** Arbitrary constant; with a project, the key of the lock for changing its budgets. */
-const changeLockKey = 730_528;
-
 /** Waits until no other transaction changes a project's budgets. */
 export async function lockBudgets(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
+  await lockRows(sql, "budgets", projectId);
 }
 
 /** Returns the budgets of a project, oldest first; or the one of an id. */

@@ -80,7 +80,6 @@ export const configurationRows = namedRows({
   table: "configurations",
   idColumn: "configuration_id",
   noun: "configuration",
-  lockKey: 730_522,
 });
 
 export type Wanted = {

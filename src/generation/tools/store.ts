@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 
 export type ToolType = "function" | "tool";
 
@@ -13,12 +14,9 @@ export type ToolRow = {
   readonly parameters: JsonObject;
 };
 
-/** Arbitrary constant; with a project, the key of the lock for changing its tools. */
-const changeLockKey = 730_523;
-
 /** Waits until no other transaction changes a project's tools. */
 export async function lockTools(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
+  await lockRows(sql, "tools", projectId);
 }
 
 /** Returns all tools of a project by name in byte order. */

@@ -93,8 +93,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
       const { definition, checked } = await check(project, fields);
       return changeInside(options, { scope: project, actor }, async (sql) => {
         const { projectId } = project;
-        await store.lockAlerts(sql, projectId);
-        if ((await store.countAlerts(sql, projectId)) >= alertsOfProjectMax) {
+        await store.alertRows.lock(sql, projectId);
+        if ((await store.alertRows.count(sql, projectId)) >= alertsOfProjectMax) {
           refuse("name", `a project has at most ${alertsOfProjectMax} alerts; delete one first`);
         }
         const id = createUuid();
@@ -124,7 +124,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       const { checked } = await check(project, fields, await find(project, id));
       const recorded = await tracingOf(project).charts.fieldsOf(project.projectId);
       return changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockAlerts(sql, project.projectId);
+        await store.alertRows.lock(sql, project.projectId);
         const before = await find(project, id);
         const after = parseAlert(fields, before, recorded);
         await store.putAlert(sql, { ...before, ...after, ...progressOf(before, after) });

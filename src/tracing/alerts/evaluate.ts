@@ -140,7 +140,7 @@ function commit(
 ): Promise<boolean> {
   const { projectId, id } = alert;
   return database.transaction(async (sql) => {
-    await store.lockAlerts(sql, projectId);
+    await store.alertRows.lock(sql, projectId);
     const [now] = await store.listAlerts(sql, projectId, { id, limit: 1 });
     // A deleted or paused alert has nothing more to say.
     if (!now?.isActive) return true;

@@ -2,6 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 import type { AlertDefinition } from "./alert-fields.ts";
 import type { Frequency, Period } from "./periods.ts";
 
@@ -51,13 +52,8 @@ export type AlertRow = AlertDefinition & {
   readonly updatedAt: Date | null;
 };
 
-/** Arbitrary constant; with a project, the key of the lock for changing its alerts. */
-const changeLockKey = 730_527;
-
-/** Waits until no other transaction changes a project's alerts. */
-export async function lockAlerts(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
-}
+/** Lock and number of a project's alerts. */
+export const alertRows = projectRows("alerts");
 
 type StoredAlert = Omit<AlertRow, "lastResult"> & {
   readonly resultWindowStart: Date | null;
@@ -108,12 +104,6 @@ export async function listAlerts(
     order by created_at, alerts.alert_id
     limit ${limit}`;
   return rows.map(toAlertRow);
-}
-
-export async function countAlerts(sql: Sql, projectId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from alerts where project_id = ${projectId}`;
-  return row?.count ?? 0;
 }
 
 export type NewAlert = AlertKey &

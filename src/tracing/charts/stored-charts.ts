@@ -74,8 +74,8 @@ export function createStoredCharts(options: ChangeParts): StoredCharts {
       changeInside(options, { scope: project, actor }, async (sql) => {
         const { projectId } = project;
         const chart = toChart(fields, { id: createUuid() });
-        await store.lockCharts(sql, projectId);
-        if ((await store.countCharts(sql, projectId)) >= chartsOfProjectMax) {
+        await store.chartRows.lock(sql, projectId);
+        if ((await store.chartRows.count(sql, projectId)) >= chartsOfProjectMax) {
           refuse("name", `a project has at most ${chartsOfProjectMax} charts; delete one first`);
         }
         await store.putChart(sql, projectId, chart, describeActor(actor));
@@ -97,7 +97,7 @@ export function createStoredCharts(options: ChangeParts): StoredCharts {
 
     update: ({ project, id, actor }, fields) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockCharts(sql, project.projectId);
+        await store.chartRows.lock(sql, project.projectId);
         const before = await find(sql, project, id);
         const after = toChart(fields, before);
         await store.putChart(sql, project.projectId, after, describeActor(actor));
@@ -108,7 +108,7 @@ export function createStoredCharts(options: ChangeParts): StoredCharts {
 
     delete: ({ project, id, actor }) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockCharts(sql, project.projectId);
+        await store.chartRows.lock(sql, project.projectId);
         const before = await find(sql, project, id);
         await store.deleteChart(sql, project.projectId, id);
         const audit = { action: "chart.delete", targetId: id, before: stateOf(before) };

@@ -1,6 +1,7 @@
 // SQL of stored charts, in the control database.
 
 import type { Sql } from "../../postgres/database.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 import type { FilterInput } from "../export/filter.ts";
 import type { BucketUnit } from "./buckets.ts";
 import type { ShownChart } from "./shown.ts";
@@ -29,13 +30,8 @@ export type StoredChart = {
 
 export type NewChart = Omit<StoredChart, "createdAt" | "updatedAt">;
 
-/** Arbitrary constant; with a project, the key of the lock for changing its charts. */
-const changeLockKey = 730_526;
-
-/** Waits until no other transaction changes a project's charts. */
-export async function lockCharts(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
-}
+/** Lock and number of a project's charts. */
+export const chartRows = projectRows("charts");
 
 /** Returns the charts of a project, oldest first, at most `limit`; or the one of an id. */
 export async function listCharts(
@@ -52,12 +48,6 @@ export async function listCharts(
     where project_id = ${projectId} ${id === undefined ? sql`` : sql`and chart_id = ${id}`}
     order by created_at, chart_id
     limit ${limit}`;
-}
-
-export async function countCharts(sql: Sql, projectId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from charts where project_id = ${projectId}`;
-  return row?.count ?? 0;
 }
 
 /** Inserts a chart, or replaces it. */

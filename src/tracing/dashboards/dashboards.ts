@@ -50,8 +50,8 @@ export function createDashboards(options: ChangeParts): Dashboards {
         const { projectId } = project;
         const createdBy = describeActor(actor);
         const dashboard = toDashboard(fields, { id: createUuid(), createdBy });
-        await store.lockDashboards(sql, projectId);
-        if ((await store.countDashboards(sql, projectId)) >= dashboardsOfProjectMax) {
+        await store.dashboardRows.lock(sql, projectId);
+        if ((await store.dashboardRows.count(sql, projectId)) >= dashboardsOfProjectMax) {
           refuse("name", `a project has at most ${dashboardsOfProjectMax} dashboards`);
         }
         const result = await put(sql, project, dashboard);
@@ -69,7 +69,7 @@ export function createDashboards(options: ChangeParts): Dashboards {
 
     update: ({ project, id, actor }, fields) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockDashboards(sql, project.projectId);
+        await store.dashboardRows.lock(sql, project.projectId);
         const before = await find(sql, project, id);
         const after = toDashboard(fields, before);
         const result = await put(sql, project, after);
@@ -79,7 +79,7 @@ export function createDashboards(options: ChangeParts): Dashboards {
 
     delete: ({ project, id, actor }) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockDashboards(sql, project.projectId);
+        await store.dashboardRows.lock(sql, project.projectId);
         const before = stateOf(await find(sql, project, id));
         await store.deleteDashboard(sql, project.projectId, id);
         return { result: undefined, audit: { action: "dashboard.delete", targetId: id, before } };

@@ -1,6 +1,7 @@
 // SQL of dashboards and their tiles, in the control database.
 
 import type { Sql } from "../../postgres/database.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 
 /** Place of a chart in the grid. */
 export type Tile = {
@@ -23,13 +24,8 @@ export type Dashboard = {
 
 export type NewDashboard = Omit<Dashboard, "createdAt" | "updatedAt">;
 
-/** Arbitrary constant; with a project, the key of the lock for changing its dashboards. */
-const changeLockKey = 730_530;
-
-/** Waits until no other transaction changes a project's dashboards. */
-export async function lockDashboards(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
-}
+/** Lock and number of a project's dashboards. */
+export const dashboardRows = projectRows("dashboards");
 
 /** Returns the dashboards of a project by name, or the one of an id. */
 export async function listDashboards(
@@ -50,12 +46,6 @@ export async function listDashboards(
     from dashboards as d
     where d.project_id = ${projectId} ${id === undefined ? sql`` : sql`and d.dashboard_id = ${id}`}
     order by d.name, d.dashboard_id`;
-}
-
-export async function countDashboards(sql: Sql, projectId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count from dashboards where project_id = ${projectId}`;
-  return row?.count ?? 0;
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { Actor } from "../../base/actor.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
+import { lockRows } from "../../postgres/row-locks.ts";
 import type { StoredRange } from "../charts/stored-store.ts";
 import type { FilterInput } from "../export/filter.ts";
 
@@ -32,12 +33,9 @@ export type View = {
 
 export type NewView = Omit<View, "createdAt" | "updatedAt">;
 
-/** Arbitrary constant; with a project, the key of the lock for changing its views. */
-const changeLockKey = 730_529;
-
 /** Waits until no other transaction changes a project's views. */
 export async function lockViews(sql: Sql, projectId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${changeLockKey}, hashtext(${projectId}))`;
+  await lockRows(sql, "views", projectId);
 }
 
 /** Selects views that one actor may see. */

@@ -2,6 +2,7 @@
 
 import type { ProjectScope } from "../../../access/scope.ts";
 import type { Fragment, Sql } from "../../../postgres/database.ts";
+import { lockRows } from "../../../postgres/row-locks.ts";
 import type { Owner, OwnerLevel } from "./owner.ts";
 
 /** Column of the owner's id for each level; the other columns are null. */
@@ -38,16 +39,13 @@ export function ownerValues(sql: Sql, { level, id }: Owner): Fragment {
   return sql`${idAt("org")}, ${idAt("workspace")}, ${idAt("project")}`;
 }
 
-/** Keys of the advisory locks for changing an owner's rows; arbitrary constants. */
-const changeLockKeys = { provider_credentials: 730_511, model_aliases: 730_512 } as const;
-
 /** Waits until no other transaction changes the owner's rows, and returns their number. */
 export async function lockCount(
   sql: Sql,
-  table: keyof typeof changeLockKeys,
+  table: "provider_credentials" | "model_aliases",
   owner: Owner,
 ): Promise<number> {
-  await sql`select pg_advisory_xact_lock(${changeLockKeys[table]}, hashtext(${owner.id}))`;
+  await lockRows(sql, table, owner.id);
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count from ${sql(table)} where ${isOf(sql, owner)}`;
   return row?.count ?? 0;
