@@ -61,13 +61,8 @@ export function createEventArchive(databaseOf: (clusterId: string) => Database):
 
     // Session totals, marks of hours and the field catalogue add nothing to the archived events
     // and are unreachable; keeping them would only enlarge the shared indexes.
-    async deleteSomeDerived(place) {
-      const totals = await store.deleteTotals(sqlOf(place), place.projectId, derivedPerStepMax);
-      if (totals > 0) return totals;
-      const marks = await store.deleteMarks(sqlOf(place), place.projectId, derivedPerStepMax);
-      if (marks > 0) return marks;
-      return store.deleteFields(sqlOf(place), place.projectId, derivedPerStepMax);
-    },
+    deleteSomeDerived: (place) =>
+      store.deleteDerived(sqlOf(place), place.projectId, derivedPerStepMax),
 
     async countEvents(places) {
       const counts = { done: 0, left: 0 };

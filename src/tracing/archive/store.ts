@@ -109,44 +109,29 @@ export async function countSomeEvents(
   return row ?? { left: 0, done: 0 };
 }
 
-/** Deletes at most `limit` totals of sessions; returns the number of deleted rows. */
-export async function deleteTotals(sql: Sql, projectId: string, limit: number): Promise<number> {
-  const { count } = await sql`
-    delete from session_totals
-    where project_id = ${projectId} and session_id in (
-      select session_id
-      from session_totals
-      where project_id = ${projectId}
-      order by session_id
-      limit ${limit}
-    )`;
-  return count;
-}
+/** Tables of rows derived from events, and the columns of their keys beside the project. */
+const derivedTables = [
+  { table: "session_totals", key: (sql: Sql) => sql`session_id` },
+  { table: "chart_marks", key: (sql: Sql) => sql`hour, slot` },
+  { table: "event_fields", key: (sql: Sql) => sql`event_type, field` },
+] as const;
 
-/** Deletes at most `limit` marks of hours; returns the number of deleted rows. */
-export async function deleteMarks(sql: Sql, projectId: string, limit: number): Promise<number> {
-  const { count } = await sql`
-    delete from chart_marks
-    where project_id = ${projectId} and (hour, slot) in (
-      select hour, slot
-      from chart_marks
-      where project_id = ${projectId}
-      order by hour, slot
-      limit ${limit}
-    )`;
-  return count;
-}
-
-/** Deletes at most `limit` fields of the catalogue; returns the number of deleted rows. */
-export async function deleteFields(sql: Sql, projectId: string, limit: number): Promise<number> {
-  const { count } = await sql`
-    delete from event_fields
-    where project_id = ${projectId} and (event_type, field) in (
-      select event_type, field
-      from event_fields
-      where project_id = ${projectId}
-      order by event_type, field
-      limit ${limit}
-    )`;
-  return count;
+/**
+ * Deletes at most `limit` rows derived from events, all of one table; returns the number of deleted
+ * rows, 0 if none was left.
+ */
+export async function deleteDerived(sql: Sql, projectId: string, limit: number): Promise<number> {
+  for (const { table, key } of derivedTables) {
+    const { count } = await sql`
+      delete from ${sql(table)}
+      where project_id = ${projectId} and (${key(sql)}) in (
+        select ${key(sql)}
+        from ${sql(table)}
+        where project_id = ${projectId}
+        order by ${key(sql)}
+        limit ${limit}
+      )`;
+    if (count > 0) return count;
+  }
+  return 0;
 }
