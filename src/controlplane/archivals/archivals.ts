@@ -1,11 +1,12 @@
 // Progress of archivals, from the databases: Temporal, which does the work, may be away.
 // Source: docs/decisions.md, 58.2.
 
+import { assertCount } from "../../base/assert-count.ts";
 import type { ArchiveLog, ArchiveRow } from "../../access/audit/archive-log.ts";
 import { isAllowed } from "../../access/authorize.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
-import { refuse, ServiceError } from "../../base/errors.ts";
+import { ServiceError } from "../../base/errors.ts";
 import {
   archivalEventsMax,
   archivalProjectsMax,
@@ -92,9 +93,7 @@ export function createArchivals(options: ArchivalsOptions): Archivals {
       if (actor && (await archiveLog.list(org.id, { actor, limit: 1 })).items.length === 0) {
         return notFound("denied");
       }
-      if (limit < 1 || limit > archivalsPageMax) {
-        refuse("limit", `must be from 1 to ${archivalsPageMax}`);
-      }
+      assertCount("limit", limit, archivalsPageMax);
       const page = { actor, limit, cursor };
       const { items: rows, nextCursor } = await archiveLog.list(org.id, page);
       const items: Archival[] = [];

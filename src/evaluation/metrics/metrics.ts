@@ -1,6 +1,7 @@
 // Metrics, which score events, with a version for each change. Source: docs/spec.md, "Metric
 // definition", "Metrics and evaluations"; docs/decisions.md, 22.2, 23, 24.1, 25.1, 34.1.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
@@ -116,9 +117,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     create: (project, fields, actor) => create(options, { project, fields, actor }),
 
     async list(projectId, { limit = metricsOfProjectMax, cursor, type, id }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= metricsOfProjectMax)) {
-        refuse("limit", `must be from 1 to ${metricsOfProjectMax}`);
-      }
+      assertCount("limit", limit, metricsOfProjectMax);
       const ofType = type === undefined ? undefined : parseType(type);
       const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };

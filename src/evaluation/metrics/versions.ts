@@ -1,6 +1,7 @@
 // Versions of evaluators: listing, comparing, deploying and restoring them.
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25.3 and 34.1.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { formatVersion, parseVersion } from "../../base/versions.ts";
 import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
@@ -87,9 +88,7 @@ export function createMetricVersions(parts: ChangeParts): MetricVersions {
 
   return {
     async list(projectId, id, { limit = pageLimitMax, cursor }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= pageLimitMax)) {
-        refuse("limit", `must be from 1 to ${pageLimitMax}`);
-      }
+      assertCount("limit", limit, pageLimitMax);
       const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
       const { id: ownId } = await getMetric(database, projectId, id);
       const page = { limit, afterVersion };

@@ -1,6 +1,7 @@
 // Results and comparisons of runs, computed from the stored scores at each request.
 // Source: docs/experiments.md.
 
+import { assertCount } from "../../base/assert-count.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
@@ -132,9 +133,7 @@ export function createRunResults(options: RunResultsOptions): RunResults {
 
     async pairs(project, [firstId, secondId], request, reading) {
       const { limit = pairsLimitDefault, page = 1, filters } = request;
-      if (!Number.isInteger(limit) || limit < 1 || limit > pairsLimitMax) {
-        refuse("limit", `must be from 1 to ${pairsLimitMax}`);
-      }
+      assertCount("limit", limit, pairsLimitMax);
       if (!Number.isInteger(page) || page < 1) refuse("page", "must be at least 1");
       const pickOf = async (id: string) =>
         pick(await readEvents(project, await runs.get(project, id), filters, reading), request);

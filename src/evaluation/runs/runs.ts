@@ -1,6 +1,7 @@
 // Experiment runs: created and changed by clients, listed in pages. Source: docs/experiments.md;
 // docs/decisions.md, 39.3.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { parseChoice, refuseChoice } from "../../base/choices.ts";
 import { runDescriptionLengthMax, runNameLengthMax } from "../../base/field-limits.ts";
@@ -225,7 +226,7 @@ export function createRuns(options: RunsOptions): Runs {
 
     async list(project, request) {
       const { limit = limitDefault } = request;
-      assertRange("limit", limit, runsOfPageMax);
+      assertCount("limit", limit, runsOfPageMax);
       const search = toSearch(request);
       const order = parseOrder(request);
       const { page, from } = parsePage(request, order, limit);
@@ -299,13 +300,8 @@ function parsePage({ page, cursor }: RunsRequest, order: store.RunOrder, limit: 
     return { page: place.page, from: place };
   }
   const number = page ?? 1;
-  assertRange("page", number, 1_000_000);
+  assertCount("page", number, 1_000_000);
   return { page: number, from: (number - 1) * limit };
-}
-
-function assertRange(field: string, value: number, max: number): void {
-  if (Number.isInteger(value) && value >= 1 && value <= max) return;
-  refuse(field, `must be from 1 to ${max}`);
 }
 
 /** Returns a run's fields after a change. Throws INVALID_ARGUMENT naming the field. */

@@ -2,6 +2,7 @@
 // each change and one deployed version in each environment.
 // Source: docs/decisions.md, 34.2, 44.1, 44.2; docs/prompts.md.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { refuse } from "../../base/errors.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside } from "../../access/change.ts";
@@ -97,9 +98,7 @@ export function createConfigurations(options: ChangeParts): Configurations {
     create: (project, fields, actor) => create(options, project, fields, actor),
 
     async list(projectId, { limit = configurationsOfProjectMax, cursor, name, env, tags = [] }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= configurationsOfProjectMax)) {
-        refuse("limit", `must be from 1 to ${configurationsOfProjectMax}`);
-      }
+      assertCount("limit", limit, configurationsOfProjectMax);
       const page = {
         limit,
         afterName: cursor === undefined ? "" : parseKeyCursor(cursor, parseName),

@@ -1,11 +1,12 @@
 // Versions of configurations: listing, comparing and deploying them.
 // Source: docs/decisions.md, 44.2, 44.3; docs/prompts.md.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts, Whose } from "../../access/change.ts";
 import { formatVersion } from "../../base/versions.ts";
 import { pageLimitMax } from "../../base/field-limits.ts";
-import { refuse, ServiceError } from "../../base/errors.ts";
+import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
@@ -79,9 +80,7 @@ export function createConfigurationVersions(options: ChangeParts): Configuration
 
   return {
     async list(projectId, id, { limit = pageLimitMax, cursor }) {
-      if (!(Number.isInteger(limit) && limit >= 1 && limit <= pageLimitMax)) {
-        refuse("limit", `must be from 1 to ${pageLimitMax}`);
-      }
+      assertCount("limit", limit, pageLimitMax);
       const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
       await getConfiguration(database.sql(), projectId, { id });
       const page = { limit, afterVersion };

@@ -1,6 +1,7 @@
 // A chart's question: parses and checks it. Source: the published clients of this API;
 // docs/decisions.md, 17, 27, 47.1; docs/charts.md.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { parseChoice, refuseChoice } from "../../base/choices.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { isTimeMs } from "../../base/iso-time.ts";
@@ -281,11 +282,4 @@ function parseSplit(request: ChartRequest, splitBy: string, fields: ProjectField
   const names = namesOf(request);
   assertCount(names.splitLimit, splitLimit, chartSplitsMax);
   return { source: textSource(names.split, splitBy, fields), limit: splitLimit, includeOther };
-}
-
-/** Throws INVALID_ARGUMENT unless the number is whole and from 1 to `max`. */
-export function assertCount(field: string, count: number, max: number): void {
-  if (!(Number.isInteger(count) && count >= 1 && count <= max)) {
-    refuse(field, `must be from 1 to ${max}`);
-  }
 }

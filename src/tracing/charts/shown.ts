@@ -1,13 +1,13 @@
 // Display of a stored chart beyond one measure over time: kind, measures, buckets, split.
 // Source: docs/decisions.md, 47.3.
 
+import { assertCount } from "../../base/assert-count.ts";
 import { refuse } from "../../base/errors.ts";
 import { chartFieldLengthMax } from "../../base/field-limits.ts";
 import { assertText } from "../../base/assert-text.ts";
 import { chartBucketsMax, chartMeasuresMax, chartSplitsMax } from "../../base/tenant-limits.ts";
 import { parseUnit } from "./buckets.ts";
 import {
-  assertCount,
   type ChartRequest,
   type FieldNames,
   type MeasureRequest,
