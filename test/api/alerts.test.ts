@@ -218,6 +218,17 @@ test("an alert of another project is a 404, and no UUID a 400", async () => {
   expect((await project.call("GET /v1/alerts/x/notifications")).status).toBe(400);
 });
 
+test("checks are listed before any time that a cursor says", async () => {
+  const project = await givenAMetricProject(service);
+  const { alert } = await create(project, anAlert(receiver.url));
+
+  for (const timeMs of [1, 8.64e15 + 1, Number.MAX_SAFE_INTEGER]) {
+    const cursor = Buffer.from(String(timeMs)).toString("base64url");
+    const list = await project.call(`GET /v1/alerts/${alert.id}/evaluations?cursor=${cursor}`);
+    expect(list).toMatchObject({ status: 200, json: { data: [] } });
+  }
+});
+
 test("a test call sends a webhook that the published library verifies", async () => {
   const project = await givenAMetricProject(service);
   const { alert, secret } = await create(project, anAlert(`${receiver.url}/of-${Date.now()}?a=b`));

@@ -255,13 +255,17 @@ export async function listEvaluations(
   { projectId, id }: AlertKey,
   { limit, beforeMs }: { readonly limit: number; readonly beforeMs: number | undefined },
 ): Promise<readonly Evaluation[]> {
+  // A cursor's time may be past the range of Date.
+  const isBefore =
+    beforeMs === undefined
+      ? sql`true`
+      : sql`window_end < to_timestamp(${beforeMs}::double precision / 1000)`;
   return sql<Evaluation[]>`
     select
       window_start as "windowStart", window_end as "windowEnd", evaluated_at as "evaluatedAt",
       outcome, sample_size as "sampleSize", values, error, condition
     from alert_evaluations
-    where project_id = ${projectId} and alert_id = ${id}
-      ${beforeMs === undefined ? sql`` : sql`and window_end < ${new Date(beforeMs)}`}
+    where project_id = ${projectId} and alert_id = ${id} and ${isBefore}
     order by window_end desc
     limit ${limit}`;
 }
