@@ -7,12 +7,13 @@
 // misplaces and statements that it repeats wrongly are put right in passing.
 
 import { mendRepeats, type Repeatable, repeatUnsent } from "./statement-repeats.ts";
+import { assertSendable } from "./statement-values.ts";
 
 /** A statement of the driver, which is a promise of its rows, or a part of one. */
 type Statement = Promise<unknown> &
   Repeatable & {
     readonly origin: string;
-    args: unknown;
+    args: readonly unknown[];
     string: string;
     signature: string;
     resolve: (result: unknown) => void;
@@ -27,10 +28,14 @@ export function withLittleMemory<Sql extends (...words: never[]) => unknown>(sql
   });
 }
 
-/** Has a statement forget its values when it is over; other values are returned as they are. */
+/**
+ * Has a statement forget its values when it is over; other values are returned as they are. Throws
+ * a TypeError if the statement has a value that cannot be sent.
+ */
 export function keepLittle(statement: unknown, isInTransaction = false): unknown {
   if (!(statement instanceof Promise)) return statement;
   const own = statement as Statement;
+  assertSendable(own.args);
   mendRepeats(own);
   own.isInTransaction = isInTransaction;
   Reflect.get(own, "origin");
@@ -66,7 +71,7 @@ function reject(this: Statement, error: unknown): void {
 }
 
 function forget(statement: Statement): void {
-  statement.args = null;
+  statement.args = [];
   statement.parameters = null;
   statement.string = "";
   statement.signature = "";

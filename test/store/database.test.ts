@@ -254,6 +254,26 @@ describe("sql", () => {
     expect(got).toEqual(others.map((_, value) => [{ value }]));
   });
 
+  test.each([
+    { name: "a Date of no time", valueOf: () => new Date(NaN) },
+    { name: "undefined", valueOf: () => undefined as unknown as Date },
+  ])("fails alone with $name as a value", async ({ valueOf }) => {
+    const sql = openOwn().sql();
+    const read = async (value: number, time: Date) => [
+      ...(await sql`select ${value}::integer as value, ${time}::timestamptz as time`),
+    ];
+    const time = new Date(0);
+    const want = (value: number) => ({ status: "fulfilled", value: [{ value, time }] });
+    await read(0, time);
+
+    const got = await Promise.allSettled([
+      ...[read(1, time), read(9, valueOf()), read(2, time), read(3, time)],
+    ]);
+
+    const refused = { status: "rejected", reason: expect.any(TypeError) as unknown };
+    expect(got).toEqual([want(1), refused, want(2), want(3)]);
+  });
+
   test("does not fail for the end of an earlier session", async () => {
     const own = openOwn();
     const other = openOwn();
