@@ -2,6 +2,7 @@
 // that each kind of caller gets. Source: docs/decisions.md, 21.1, 21.4.
 
 import { type RelayedAnswer, ServiceError } from "../base/errors.ts";
+import type { ReadAnswer } from "./openai/answer.ts";
 
 export type ProviderFailure =
   /** The provider answered with an error status. */
@@ -30,6 +31,8 @@ export type ProviderErrorOptions = {
   readonly retryAfterSeconds?: number | undefined;
   /** Error body of the provider without secrets, if it is JSON in the form of the OpenAI API. */
   readonly body?: Uint8Array | undefined;
+  /** Content and usage of an answer that arrived whole and is unusable: the provider bills it. */
+  readonly answer?: ReadAnswer | undefined;
   readonly cause?: unknown;
 };
 
@@ -39,6 +42,8 @@ export class ProviderError extends Error {
   readonly status: number | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly body: Uint8Array | undefined;
+  /** Private, because the log writes the other members of errors. */
+  readonly #answer: ReadAnswer | undefined;
 
   constructor(options: ProviderErrorOptions) {
     super(`provider ${options.provider} ${options.what}`, { cause: options.cause });
@@ -48,6 +53,11 @@ export class ProviderError extends Error {
     this.status = options.status;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.body = options.body;
+    this.#answer = options.answer;
+  }
+
+  get answer(): ReadAnswer | undefined {
+    return this.#answer;
   }
 }
 

@@ -380,3 +380,20 @@ test.each([
   // The other bytes pass as they are, unless the client's own options are changed.
   if (options?.include_usage !== false) expect(sent?.text).toContain(`"seed":${big}`);
 });
+
+test("a budget counts an unusable answer, and no refused call as one without a price", async () => {
+  const { create, get, chat } = await givenAProject();
+  const id = await create({ amount: 1, period: "DAY" });
+
+  const statuses = [
+    await chat("anthropic/claude-sonnet-4-5-no-finish"),
+    await chat("openai/gpt-4o-mini+fail-400"),
+    await chat("openai/gpt-4o-mini+fail-401"),
+    await chat("openai/gpt-4o-mini+limited-60"),
+    await chat("openai/gpt-4o-mini+fail-500"),
+  ].map(({ status }) => status);
+
+  expect(statuses).toEqual([502, 400, 502, 503, 502]);
+  expect(await get(id)).toMatchObject({ calls: 5, unpriced_calls: 1 });
+  expect((await get(id))["spent"]).toBeGreaterThan(0);
+});

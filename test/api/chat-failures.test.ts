@@ -78,6 +78,30 @@ describe("a provider of POST /chat that fails", () => {
     await until(() => chats.standIn.running() === 0);
   });
 
+  test.each([
+    {
+      model: "openai/gpt-4o-no-finish",
+      fault: "broke off its answer",
+      outputs: { content: reply },
+    },
+    { model: "openai/gpt-4o-no-choices", fault: "answered with a chat without", outputs: {} },
+    {
+      model: "anthropic/claude-sonnet-4-5-no-finish",
+      fault: "broke off its answer",
+      outputs: { content: reply },
+    },
+  ])("has the text and the tokens of an unusable answer recorded: $model", async (row) => {
+    const sessionId = createUuid();
+
+    const response = await chats.chat({ model: row.model, session_id: sessionId });
+
+    expect(response.status).toBe(502);
+    const { error, outputs, metadata } = await chats.findEvent(sessionId);
+    expect(error).toContain(row.fault);
+    expect(outputs).toMatchObject(row.outputs);
+    expect(metadata["total_tokens"]).toBeGreaterThan(0);
+  });
+
   test("tells its reason with a 400", async () => {
     const told = (await (await chats.chat({ model: "openai/fail-400" })).json()) as Told;
 

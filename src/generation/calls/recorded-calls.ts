@@ -109,7 +109,9 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
           } catch (error) {
             const { text, thrown } = failureOf(error, call.signal);
             if (error instanceof AttemptsError) {
-              await finish({ target: error.target, attempts: error.attempts, error: text });
+              const { target, attempts, error: failed } = error;
+              const { answer } = failed ?? {};
+              await finish({ target, attempts, error: text, ...(answer && { answer }) });
             } else close();
             throw thrown;
           }

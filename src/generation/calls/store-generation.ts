@@ -54,8 +54,22 @@ export async function storeGeneration(
   const estimate = estimateOf(parts.prices, generation);
   const { charge } = parts;
   const effect = () => store(parts, project, toEventWrite(generation, estimate));
-  await commit(() => (charge ? charge.commit(effect, estimate.cost) : effect()));
+  const cost = isRefused(generation) ? 0 : estimate.cost;
+  await commit(() => (charge ? charge.commit(effect, cost) : effect()));
   return estimate;
+}
+
+/**
+ * Returns whether providers refused every attempt, which costs nothing. An attempt that failed
+ * otherwise may be billed.
+ */
+function isRefused({ attempts, answer }: FinishedGeneration): boolean {
+  return !answer && attempts.length > 0 && attempts.every(({ status }) => isRefusal(status));
+}
+
+/** A 408 may come after a model ran. */
+function isRefusal(status = 0): boolean {
+  return status >= 400 && status < 500 && status !== 408;
 }
 
 /** Returns the estimated cost of a generation. */

@@ -5,6 +5,7 @@ import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { type Redactor, redactor } from "../providers/redact.ts";
 import { ProviderError, retryAfterOf } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
+import type { ReadAnswer } from "./answer.ts";
 
 /** Maximum bytes of an error body that are read. */
 export const errorBytesMax = 65_536;
@@ -46,13 +47,21 @@ function relayedBody(bytes: Uint8Array, json: JsonValue | undefined, clean: Reda
 }
 
 /** Creates the error of an unusable answer; `what` continues "answered". */
-export function malformedFault({ name }: Connection, what: string): ProviderError {
-  return new ProviderError({ failure: "malformed", provider: name, what: `answered ${what}` });
+export function malformedFault(
+  { name: provider }: Connection,
+  what: string,
+  answer?: ReadAnswer,
+): ProviderError {
+  return new ProviderError({ failure: "malformed", provider, what: `answered ${what}`, answer });
 }
 
 /** Creates the error of a stream or answer that ends in its middle. */
-export function brokenOff({ name }: Connection, what = "broke off"): ProviderError {
-  return new ProviderError({ failure: "broken", provider: name, what });
+export function brokenOff(
+  { name: provider }: Connection,
+  what = "broke off",
+  answer?: ReadAnswer,
+): ProviderError {
+  return new ProviderError({ failure: "broken", provider, what, answer });
 }
 
 /** Creates the error of a stream that ends with an event that reports a failure. */

@@ -9,7 +9,7 @@ import {
   type ModelAnswer,
   type ModelRequest,
 } from "../calls/model-call.ts";
-import { choicesOf } from "../openai/answer.ts";
+import { choicesOf, readWholeAnswer } from "../openai/answer.ts";
 import { brokenOff, malformedFault } from "../openai/error.ts";
 import { withModel } from "../openai/model-name.ts";
 import { type Connection, type Route, speaksOpenAi } from "../provider.ts";
@@ -50,9 +50,10 @@ function fetchOf(fetch: typeof globalThis.fetch, request: ModelRequest): typeof 
 function assertFinished(answer: ModelAnswer, connection: Connection): void {
   if (answer.kind === "stream") return;
   const choices = choicesOf(answer.json);
-  if (choices.length === 0) throw malformedFault(connection, "with a chat without choices");
+  const read = () => readWholeAnswer("chat", answer.json);
+  if (choices.length === 0) throw malformedFault(connection, "with a chat without choices", read());
   if (choices.every(({ finishReason }) => finishReason !== undefined)) return;
-  throw brokenOff(connection, "broke off its answer");
+  throw brokenOff(connection, "broke off its answer", read());
 }
 
 /**

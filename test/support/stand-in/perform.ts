@@ -43,7 +43,7 @@ export async function performChat(
   }
   const reply = replyTo(ask, plays, text);
   if (!ask.isStream) {
-    await sendWhole(exchange, dialect.toAnswer(ask, reply));
+    await sendWhole(exchange, withoutEnd(dialect.toAnswer(ask, reply), plays));
     return;
   }
   response.writeHead(200, { "content-type": dialect.streamType });
@@ -54,6 +54,16 @@ export async function performChat(
   }
   if (plays.endless) await sendEndless(response, dialect.toFrames(ask, reply));
   else await sendFrames(exchange, dialect, dialect.toFrames(ask, reply));
+}
+
+const endNames = new Set(["finish_reason", "finishReason", "stop_reason", "stopReason"]);
+
+function withoutEnd(answer: unknown, { noFinish, noChoices }: Plays): unknown {
+  const text = JSON.stringify(answer, (key, value: unknown) => {
+    if (noFinish && endNames.has(key)) return null;
+    return noChoices && key === "choices" ? [] : value;
+  });
+  return JSON.parse(text);
 }
 
 /** Answers a request that is neither a chat nor streamed. */

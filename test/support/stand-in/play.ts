@@ -28,8 +28,10 @@ const patterns = {
   noDone: /no-done$/,
   /** A stream stays open after its last event. */
   hang: /hang$/,
-  /** A stream ends in order, but no choice was finished. */
+  /** An answer, whole or streamed, ends in order, but no choice was finished. */
   noFinish: /no-finish$/,
+  /** A whole answer has no choices. */
+  noChoices: /no-choices$/,
   /** An unreadable answer with status 200. */
   malformed: /malformed$/,
   /** A stream that is unreadable from its middle on. */

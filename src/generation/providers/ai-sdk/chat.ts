@@ -3,10 +3,11 @@
 
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ModelAnswer, ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
+import { readWholeAnswer } from "../../openai/answer.ts";
 import { fieldsOf } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
 import { isUsageWanted, toCallOptions, toChoices } from "./call-options.ts";
-import { sumUsages, toCompletion, usageOf } from "./completion.ts";
+import { assertUsable, sumUsages, toCompletion, usageOf } from "./completion.ts";
 import { dryRun, refuseUnsupported } from "./dry-run.ts";
 import { toProviderError } from "./error.ts";
 import { chatModel, type Fetch } from "./language-models.ts";
@@ -71,7 +72,9 @@ async function generate(
     );
     const results = await Promise.all(calls);
     const usage = sumUsages(results.map((result) => usageOf(result.usage)));
-    return { kind: "whole", json: toCompletion(results, usage, target), usage };
+    const json = toCompletion(results, usage, target);
+    assertUsable(results, target, { ...readWholeAnswer("chat", json), usage });
+    return { kind: "whole", json, usage };
   } catch (error) {
     throw signal.aborted ? signal.reason : toProviderError(error, target);
   } finally {

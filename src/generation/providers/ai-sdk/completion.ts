@@ -10,6 +10,7 @@ import type {
 } from "@ai-sdk/provider";
 import { createUuid } from "../../../base/ids.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
+import type { ReadAnswer } from "../../openai/answer.ts";
 import { brokenOff, malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { tokenCounts, type Usage, usageFrom } from "../../usage.ts";
@@ -26,7 +27,10 @@ export function headOf(response: ResponseHead, { model }: Target): Head {
   };
 }
 
-/** Converts results to choices in the same order; there is at least one. */
+/**
+ * Converts results to choices in the same order; there is at least one. Leaves out what a chat
+ * completion cannot hold; `assertUsable` refuses such results.
+ */
 export function toCompletion(
   results: readonly LanguageModelV4GenerateResult[],
   usage: Usage | undefined,
@@ -37,15 +41,30 @@ export function toCompletion(
     object: "chat.completion",
     choices: results.map(({ content, finishReason }, index) => ({
       index,
-      message: toMessage(content, target),
+      message: toMessage(content),
       logprobs: null,
-      finish_reason: toFinishReason(finishReason, target),
+      finish_reason: findFinishReason(finishReason) ?? null,
     })),
     usage: usage && toOpenAiUsage(usage),
   });
 }
 
-function toMessage(content: readonly LanguageModelV4Content[], target: Target): JsonObject {
+/** Fails with a ProviderError that has the answer, if a choice is lossy or unfinished. */
+export function assertUsable(
+  results: readonly LanguageModelV4GenerateResult[],
+  target: Target,
+  answer: ReadAnswer,
+): void {
+  for (const { content, finishReason } of results) {
+    for (const { type } of content) if (!held.has(type)) assertNothingLost(type, target, answer);
+    toFinishReason(finishReason, target, answer);
+  }
+}
+
+/** Content parts of a message. */
+const held: ReadonlySet<string> = new Set(["text", "tool-call", "reasoning"]);
+
+function toMessage(content: readonly LanguageModelV4Content[]): JsonObject {
   const calls: JsonObject[] = [];
   const reasoning: JsonObject[] = [];
   let thoughts = "";
@@ -56,7 +75,7 @@ function toMessage(content: readonly LanguageModelV4Content[], target: Target): 
     else if (part.type === "reasoning") {
       thoughts += part.text;
       reasoning.push(toReasoning(part.text, part.providerMetadata));
-    } else assertNothingLost(part.type, target);
+    }
   }
   return present({
     role: "assistant",
@@ -95,9 +114,13 @@ function toToolCall(part: LanguageModelV4ToolCall): JsonObject {
 const notes: ReadonlySet<string> = new Set(["source", "custom"]);
 
 /** Fails if an answer contains a part that chat completions cannot represent. */
-export function assertNothingLost(partType: string, { connection }: Target): void {
+export function assertNothingLost(
+  partType: string,
+  { connection }: Target,
+  answer?: ReadAnswer,
+): void {
   if (notes.has(partType)) return;
-  throw malformedFault(connection, `a ${partType}, which a chat completion cannot hold`);
+  throw malformedFault(connection, `a ${partType}, which a chat completion cannot hold`, answer);
 }
 
 const finishReasons = {
@@ -108,16 +131,24 @@ const finishReasons = {
   other: "stop",
 } as const;
 
-/** Returns OpenAI's finish reason. Fails if the model did not finish. */
-export function toFinishReason(
-  { unified, raw }: LanguageModelV4FinishReason,
-  { connection }: Target,
-): string {
+/** Returns OpenAI's finish reason; undefined if the model did not finish. */
+function findFinishReason({ unified, raw }: LanguageModelV4FinishReason): string | undefined {
   const isEnd = unified !== "error" && unified !== "interrupted";
   // Without a raw reason from the provider, the SDK only guessed the end.
-  if (isEnd && raw !== undefined) return finishReasons[unified];
+  return isEnd && raw !== undefined ? finishReasons[unified] : undefined;
+}
+
+/** Returns OpenAI's finish reason. Fails if the model did not finish. */
+export function toFinishReason(
+  reason: LanguageModelV4FinishReason,
+  { connection }: Target,
+  answer?: ReadAnswer,
+): string {
+  const found = findFinishReason(reason);
+  if (found !== undefined) return found;
+  const { raw } = reason;
   const what = raw === undefined ? "broke off its answer" : `ended its answer with ${raw}`;
-  throw brokenOff(connection, what);
+  throw brokenOff(connection, what, answer);
 }
 
 export function toOpenAiUsage(usage: Usage): JsonObject {
