@@ -1,6 +1,7 @@
 // One change of a resource: a transaction that keeps its scope active, the audit row, and the news
 // for every server. Source: docs/decisions.md, 28, 34.2.
 
+import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../base/actor.ts";
 import type { Scopes } from "../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../postgres/database.ts";
@@ -27,6 +28,8 @@ export type AuditedChange = {
   readonly before?: Readonly<Record<string, unknown>> | undefined;
   /** State of the target after, without secrets; absent if it no longer exists. */
   readonly after?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether a secret changed, which no state shows. */
+  readonly hasNewSecret?: boolean;
 };
 
 /** A resource of a project, and the actor who changes it. */
@@ -35,7 +38,7 @@ export type Whose = { readonly project: ProjectScope; readonly id: string; reado
 /** Outcome of the work of a change. */
 export type Changed<T> = {
   readonly result: T;
-  /** Absent if nothing changed. */
+  /** Absent if nothing changed; equal states write no row either. */
   readonly audit?: AuditedChange | undefined;
   /** Subject that every server forgets after the commit. */
   readonly forget?: string | undefined;
@@ -55,7 +58,8 @@ export function change<T>(
   return database.transaction(async (sql) => {
     const changed = await work(sql);
     // Last, because all changes of one organization wait for each other from here on.
-    if (changed.audit) await audit.append(toRow(changed.audit, { scope, actor }));
+    if (changed.audit && isChange(changed.audit))
+      await audit.append(toRow(changed.audit, { scope, actor }));
     if (changed.forget !== undefined) await changes.append(changed.forget);
     return changed.result;
   });
@@ -77,6 +81,15 @@ export function changeInside<T>(
     const scope = await parts.scopes.hold(level, id);
     return change(parts, { scope, actor }, (sql) => work(sql, scope));
   });
+}
+
+function isChange({ before, after, hasNewSecret = false }: AuditedChange): boolean {
+  return hasNewSecret || !before || !after || !isDeepStrictEqual(asKept(before), asKept(after));
+}
+
+/** Returns a state as the log keeps it, without undefined members. */
+function asKept(state: Readonly<Record<string, unknown>>): unknown {
+  return JSON.parse(JSON.stringify(state));
 }
 
 function toRow(audited: AuditedChange, { scope, actor }: ChangedBy): AuditRow {

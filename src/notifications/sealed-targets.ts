@@ -1,6 +1,7 @@
 // The stored targets of an owner: which secrets a change keeps, and their encryption.
 // Source: docs/alerts.md; docs/decisions.md, 48.3.
 
+import { isDeepStrictEqual } from "node:util";
 import type { EncryptionKeys } from "../access/encryption-keys.ts";
 import type { SealedTable } from "../access/rotate-secrets.ts";
 import { refuse, ServiceError } from "../base/errors.ts";
@@ -19,6 +20,8 @@ export type StoredTargets = {
   readonly targets: Targets;
   /** The secret that signs webhooks, if it is new. */
   readonly newSecret: string | undefined;
+  /** Whether a URL, of which `targets` has the origin alone, may have changed. */
+  readonly hasNewUrl: boolean;
 };
 
 export type PutTargets = {
@@ -45,7 +48,7 @@ export async function putTargets(
   const isSigned = hasWebhook(targets);
   const hasSecret = before !== undefined && hasWebhook(before.targets);
   const newSecret = isSigned && (isSecretNew || !hasSecret) ? createSigningSecret() : undefined;
-  if (!checked && newSecret === undefined) return { targets, newSecret };
+  if (!checked && newSecret === undefined) return { targets, newSecret, hasNewUrl: false };
   // The secrets before are opened only if some are kept: new ones can replace unreadable ones.
   const isKept = (isSigned && newSecret === undefined) || !checked;
   const held = isKept && before ? openForChange(keys, before) : {};
@@ -57,7 +60,8 @@ export async function putTargets(
   };
   const seal = Object.keys(secrets).length === 0 ? null : keys.seal(secrets, bindingOf(key));
   await store.putTargets(sql, { ...key, targets, seal });
-  return { targets, newSecret };
+  const hasNewUrl = checked !== undefined && !isDeepStrictEqual(checked.urls, held.urls ?? {});
+  return { targets, newSecret, hasNewUrl };
 }
 
 function openForChange(keys: EncryptionKeys, row: TargetsRow): TargetSecrets {

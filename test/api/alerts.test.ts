@@ -96,6 +96,24 @@ test("a change keeps what it does not name, and says which of both switches is o
   ]);
 });
 
+test("an unchanged alert has no audit row, and another path of its webhook has one", async () => {
+  const project = await givenAMetricProject(service);
+  const { alert } = await create(project, anAlert(`${receiver.url}/one`));
+  const path = `PATCH /v1/alerts/${alert.id}`;
+  const to = (name: string) => ({
+    critical: { channel: "WEBHOOK", metadata: { url: `${receiver.url}/${name}` } },
+  });
+  const countRows = async () =>
+    (await service.database.sql()`select from audit_log where target_id = ${alert.id}`).length;
+
+  await project.ok(path, { name: alert["name"] });
+  await project.ok(path, { notification_details: to("one") });
+  const same = await countRows();
+  await project.ok(path, { notification_details: to("two") });
+
+  expect([same, await countRows()]).toEqual([1, 2]);
+});
+
 test("an empty list ends the filters of an alert, and its measures cannot be ended", async () => {
   const project = await givenAMetricProject(service);
   const { alert } = await create(project, anAlert(receiver.url));

@@ -179,3 +179,36 @@ describe("GET /v1/orgs/{org_id}/audit_log", () => {
     expect((await list("", service.otherProject.controlPlaneKey)).status).toBe(404);
   });
 });
+
+test.each([
+  { name: "a retention", path: "retention", body: { days: 30 }, other: { days: 31 } },
+  {
+    name: "an alias",
+    path: "model_aliases/fast",
+    body: { targets: ["openai/gpt-4o"] },
+    other: { targets: ["openai/gpt-4o-mini"] },
+  },
+])("$name that is put again unchanged has no second row", async ({ path, body, other }) => {
+  const { projectId } = service.project;
+  const put = async (content: object) => {
+    const response = await fetch(`${service.url}/v1/projects/${projectId}/${path}`, {
+      method: "PUT",
+      headers: {
+        authorization: `Bearer ${service.controlPlaneKey}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(content),
+    });
+    expect(response.status).toBe(200);
+  };
+  const countRows = async () =>
+    (await service.database.sql()`select from audit_log where scope_id = ${projectId}`).length;
+  const before = await countRows();
+
+  await put(body);
+  await put(body);
+  const same = await countRows();
+  await put(other);
+
+  expect([same - before, (await countRows()) - before]).toEqual([1, 2]);
+});

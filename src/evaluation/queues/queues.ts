@@ -150,11 +150,13 @@ function update(parts: Parts, whose: Whose, fields: QueueFields): Promise<Queue>
     if (added.length > 0 || result.reviewers !== before.reviewers) {
       await parts.items.completeReviewed(project, id, result.reviewers);
     }
+    const isMoved = added.length + removed.length > 0;
+    const moved = isMoved ? { added: added.length, removed: removed.length } : {};
     const audit = {
       action: "queue.update",
       targetId: id,
       before: stateOf(before),
-      after: { ...stateOf(result), added: added.length, removed: removed.length },
+      after: { ...stateOf(result), ...moved },
     };
     return { result, audit, forget: subjectOf("queues", projectId) };
   });

@@ -165,6 +165,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
             ...stateOf(after, kept),
             ...(newSecret !== undefined && { signing_secret: "new" }),
           },
+          hasNewSecret: stored?.hasNewUrl === true,
         };
         return { result: newSecret, audit, forget: subjectOf("budgets", projectId) };
       });

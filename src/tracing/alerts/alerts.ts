@@ -213,7 +213,7 @@ const measuredKeys = [
 function toChange(
   before: Alert,
   after: AlertDefinition,
-  { targets, newSecret }: StoredTargets,
+  { targets, newSecret, hasNewUrl }: StoredTargets,
   alert: Alert,
 ) {
   const states = { before: stateOf(before, before.targets), after: stateOf(after, targets) };
@@ -222,6 +222,7 @@ function toChange(
     action: "alert.update",
     targetId: before.id,
     ...{ before: states.before, after: { ...states.after, ...secret } },
+    hasNewSecret: hasNewUrl,
   };
   return { result: { alert, newSecret }, audit };
 }

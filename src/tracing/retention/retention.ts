@@ -57,6 +57,7 @@ export function createRetention(options: RetentionOptions): Retention {
         assertDays(days);
         const { projectId } = project;
         const before = await store.findRetention(sql, projectId);
+        if (before?.days === days) return { result: before };
         await store.putRetention(sql, projectId, { days, updatedBy: describeActor(actor) });
         const result = await store.findRetention(sql, projectId);
         if (!result) throw new Error("no retention after its change");

@@ -191,11 +191,12 @@ async function update(
     const seal = sealAgain(keys, { before, settings, fields });
     await store.updateCredential(sql, { ...settings, id, ...seal });
     const result = await get(sql, owner, id);
+    const replaced = namesOf(secretsOf(fields));
     const audit = {
       action: "provider_credential.update",
       targetId: id,
       before: stateOf(before),
-      after: { ...stateOf(result), replaced_secrets: namesOf(secretsOf(fields)) },
+      after: { ...stateOf(result), ...(replaced.length > 0 && { replaced_secrets: replaced }) },
     };
     return { result, audit, forget: changeOf(owner) };
   });
