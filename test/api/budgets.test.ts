@@ -397,3 +397,24 @@ test("a budget counts an unusable answer, and no refused call as one without a p
   expect(await get(id)).toMatchObject({ calls: 5, unpriced_calls: 1 });
   expect((await get(id))["spent"]).toBeGreaterThan(0);
 });
+
+test("a budget counts an unusable answer where the next provider of an alias answers", async () => {
+  const { project, create, get, chat } = await givenAProject();
+  const options = { kind: "control_plane", root: "org" } as const;
+  const headers = await withKey(service.database, project, options);
+  const targets = ["anthropic/claude-sonnet-4-5-no-finish", "openai/gpt-4o-mini"];
+  const path = `/v1/projects/${project.projectId}/model_aliases/both`;
+  const put = await fetch(service.url + path, {
+    method: "PUT",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ targets }),
+  });
+  const id = await create({ amount: 1, period: "DAY" });
+
+  const { status, json } = await chat("both");
+
+  expect([put.status, status]).toEqual([200, 200]);
+  const { spent, calls } = await get(id);
+  expect(calls).toBe(1);
+  expect(spent).toBeGreaterThan(2 * (json["cost"] as number));
+});

@@ -88,7 +88,7 @@ async function tryTarget<T>(
   let failed: ProviderError | undefined;
   for (let tries = 1; ; tries += 1) {
     const startMs = performance.now();
-    const note = (failure?: Pick<Attempt, "error" | "status">): void => {
+    const note = (failure?: Pick<Attempt, "error" | "status" | "unusable">): void => {
       const durationMs = Math.round(performance.now() - startMs);
       const attempt = { provider: connection.name, model, durationMs, ...failure };
       attempts.push(attempt);
@@ -111,7 +111,9 @@ async function tryTarget<T>(
       if (!(error instanceof ProviderError)) throw error;
       failed = error;
       const { reason } = toServiceError(error);
-      note({ error: `${reason}: ${error.message}`, status: error.status });
+      const { status, answer } = error;
+      const unusable = answer && { unusable: { target, answer } };
+      note({ error: `${reason}: ${error.message}`, status, ...unusable });
     }
     const pauseMs = pauseMsAfter(tries, failed.retryAfterSeconds, backoff);
     if (tries >= attemptsMax || !isRetriable(failed) || pauseMs === undefined) {

@@ -18,6 +18,8 @@ export type Attempt = {
   /** Error text; absent if the try succeeded. */
   readonly error?: string;
   readonly status?: number | undefined;
+  /** Answer that was unusable, and that the provider bills. */
+  readonly unusable?: { readonly target: Target; readonly answer: ReadAnswer };
 };
 
 /** Fields of the event that come from the request. */
@@ -134,7 +136,8 @@ function metadataOf(generation: FinishedGeneration, estimate: CostEstimate): Jso
   });
 }
 
-function attemptOf({ durationMs, ...attempt }: Attempt): JsonObject {
+function attemptOf(tried: Attempt): JsonObject {
+  const { durationMs, unusable: _, ...attempt } = tried;
   return present({ ...attempt, duration_ms: durationMs });
 }
 

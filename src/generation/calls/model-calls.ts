@@ -75,7 +75,10 @@ export type ModelCallsOptions = {
 
 export function createModelCalls(options: ModelCallsOptions): ModelCalls {
   const { routing, concurrency, answerMemory, callModel, attemptsMax, backoff, logger } = options;
-  const onAttempt = (attempt: Attempt): void => logger.debug(attempt, "model call tried");
+  const onAttempt = (tried: Attempt): void => {
+    const { unusable: _, ...attempt } = tried;
+    logger.debug(attempt, "model call tried");
+  };
   return {
     async open(project, { request, provider, client, promptCharacters = 0, ...call }) {
       const startedAtMs = Date.now();

@@ -54,9 +54,26 @@ export async function storeGeneration(
   const estimate = estimateOf(parts.prices, generation);
   const { charge } = parts;
   const effect = () => store(parts, project, toEventWrite(generation, estimate));
-  const cost = isRefused(generation) ? 0 : estimate.cost;
+  const cost = chargedCost(parts.prices, generation, estimate);
   await commit(() => (charge ? charge.commit(effect, cost) : effect()));
   return estimate;
+}
+
+/**
+ * Returns what budgets count: the cost of the answer, and of unusable answers of providers that
+ * were asked before; null if no price is known.
+ */
+function chargedCost(
+  prices: Prices,
+  generation: FinishedGeneration,
+  { cost }: CostEstimate,
+): number | null {
+  if (isRefused(generation)) return 0;
+  const others = generation.attempts.flatMap(({ unusable }) => {
+    if (!unusable || unusable.answer === generation.answer) return [];
+    return estimateOf(prices, { ...generation, ...unusable }).cost ?? [];
+  });
+  return others.length === 0 ? cost : others.reduce((sum, one) => sum + one, cost ?? 0);
 }
 
 /**
