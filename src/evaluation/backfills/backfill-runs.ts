@@ -21,7 +21,7 @@ import { hasGroundTruthFilter } from "../online/conditions.ts";
 import type { Scores } from "../scores/scores.ts";
 import { inTurn } from "../scores/turns.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
-import { type EndState, isEnded } from "./state.ts";
+import { type EndState, isEnded } from "../end-state.ts";
 import * as store from "./store.ts";
 import type { BackfillKey, BackfillRow } from "./store.ts";
 

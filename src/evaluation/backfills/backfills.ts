@@ -22,7 +22,8 @@ import { type RunnableEvaluator } from "../metrics/definition.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Scores } from "../scores/scores.ts";
 import { type BackfillProgress, toProgress } from "./progress.ts";
-import { type BackfillAction, isEnded, stepOf } from "./state.ts";
+import { isEnded } from "../end-state.ts";
+import { type BackfillAction, stepOf } from "./state.ts";
 import * as store from "./store.ts";
 import type { BackfillRow } from "./store.ts";
 

@@ -1,6 +1,8 @@
 // States of a backfill and their transitions, requested by users or by the workflow.
 // Source: docs/evaluators.md, "Backfills".
 
+import { type EndState, isEnded } from "../end-state.ts";
+
 export const backfillStates = [
   "running",
   "pausing",
@@ -11,9 +13,6 @@ export const backfillStates = [
   "failed",
 ] as const;
 export type BackfillState = (typeof backfillStates)[number];
-
-/** Final states of a backfill. */
-export type EndState = "completed" | "cancelled" | "failed";
 
 /** States before the end. */
 export type OpenState = Exclude<BackfillState, EndState>;
@@ -42,9 +41,4 @@ export function stepOf(action: BackfillAction, state: BackfillState): Step {
   const to = targets[action];
   if (state === to || (action === "pause" && state === "paused")) return { kind: "none" };
   return { kind: state === "paused" ? "start" : "change", to };
-}
-
-/** Returns whether a backfill has ended and cannot continue. */
-export function isEnded(state: BackfillState): state is EndState {
-  return state === "completed" || state === "cancelled" || state === "failed";
 }

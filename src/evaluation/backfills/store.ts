@@ -14,7 +14,8 @@ import {
 } from "../../tracing/events/postgres-text.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { EventPlace } from "../../tracing/selection/selection.ts";
-import type { BackfillState, EndState, OpenState } from "./state.ts";
+import type { EndState } from "../end-state.ts";
+import type { BackfillState, OpenState } from "./state.ts";
 
 /** A backfill and its place in the list. */
 export type BackfillRow = Position & {

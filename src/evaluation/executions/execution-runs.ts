@@ -20,7 +20,8 @@ import {
   idsOf,
   runDatapoint,
 } from "./run-datapoint.ts";
-import { type EndState, type ExecutionCounts, isEnded } from "./state.ts";
+import { type EndState, isEnded } from "../end-state.ts";
+import type { ExecutionCounts } from "./state.ts";
 import * as store from "./store.ts";
 import type { ExecutionRow, ResultRow } from "./store.ts";
 

@@ -8,7 +8,7 @@ import type { Runs } from "../runs/runs.ts";
 import { watchWorkflows, type WorkflowWatchOptions } from "../workflow-watch.ts";
 import type { ExecutionRuns } from "./execution-runs.ts";
 import { entryOf } from "./executions.ts";
-import { isEnded } from "./state.ts";
+import { isEnded } from "../end-state.ts";
 import * as store from "./store.ts";
 import type { ExecutionRow } from "./store.ts";
 

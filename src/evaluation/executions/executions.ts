@@ -20,7 +20,8 @@ import { assertSound } from "../../tracing/events/parse-event.ts";
 import type { Datasets } from "../datasets/datasets.ts";
 import type { DatasetExports } from "../datasets/files/exports.ts";
 import type { Run, Runs } from "../runs/runs.ts";
-import { type ExecutionCounts, isEnded } from "./state.ts";
+import { isEnded } from "../end-state.ts";
+import type { ExecutionCounts } from "./state.ts";
 import * as store from "./store.ts";
 import type { ExecutionRow } from "./store.ts";
 

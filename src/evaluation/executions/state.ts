@@ -1,14 +1,9 @@
 // States of an execution. Pure. Source: docs/experiments.md, "Execution".
 
+import type { EndState } from "../end-state.ts";
+
 /** `running`: models are called; `scoring`: the last scores are awaited. */
-export type ExecutionState =
-  "running" | "scoring" | "completed" | "cancelling" | "cancelled" | "failed";
-
-export type EndState = "completed" | "cancelled" | "failed";
-
-export function isEnded(state: ExecutionState): state is EndState {
-  return state === "completed" || state === "cancelled" || state === "failed";
-}
+export type ExecutionState = "running" | "scoring" | "cancelling" | EndState;
 
 /** Datapoints of an execution, by outcome, and the cost of the model calls in US dollars. */
 export type ExecutionCounts = {

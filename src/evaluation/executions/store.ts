@@ -10,7 +10,8 @@ import {
   unescapeOrNull,
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
-import type { EndState, ExecutionCounts, ExecutionState } from "./state.ts";
+import type { EndState } from "../end-state.ts";
+import type { ExecutionCounts, ExecutionState } from "./state.ts";
 
 export type ExecutionRow = {
   readonly projectId: ProjectId;

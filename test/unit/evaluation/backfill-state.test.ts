@@ -1,7 +1,8 @@
 // What becomes of a backfill in each state when people ask for something.
 
 import { describe, expect, test } from "vitest";
-import { backfillStates, isEnded, stepOf } from "../../../src/evaluation/backfills/state.ts";
+import { isEnded } from "../../../src/evaluation/end-state.ts";
+import { backfillStates, stepOf } from "../../../src/evaluation/backfills/state.ts";
 
 const actions = ["pause", "resume", "cancel"] as const;
 
