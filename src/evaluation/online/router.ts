@@ -12,6 +12,7 @@ import { codeOf } from "../../postgres/faults.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { QueueItems } from "../queues/items.ts";
 import type { Queues, RoutedQueue } from "../queues/queues.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -31,9 +32,7 @@ export type Router = {
 
 export type RouterOptions = {
   readonly clusters: Pick<Clusters, "database">;
-  readonly metrics: {
-    enabledOf(projectId: ProjectScope["projectId"]): Promise<readonly RoutedEvaluator[]>;
-  };
+  readonly metrics: Pick<Metrics, "enabledOf">;
   readonly queues: Pick<Queues, "enabledOf">;
   readonly items: Pick<QueueItems, "addMatching">;
   readonly runs: Pick<Runs, "findEnded">;

@@ -4,11 +4,11 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import { formatVersion, parseVersion } from "../../base/versions.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import type { ProjectId } from "../../base/ids.ts";
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { type RunnableEvaluator, type Threshold } from "../metrics/definition.ts";
+import type { Threshold } from "../metrics/definition.ts";
 import { inspectCriteria, type Inspector } from "../metrics/inspect.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Limits } from "../metrics/to-definition.ts";
 import { hasGroundTruth, toEvaluatedEvent } from "../runner/evaluated-event.ts";
 import {
@@ -64,12 +64,7 @@ export type Preview = {
 };
 
 export type PreviewOptions = {
-  /** Returns undefined if the project has no such evaluator, or the evaluator no such version. */
-  readonly findMetric: (
-    projectId: ProjectId,
-    evaluatorId: string,
-    version?: number,
-  ) => Promise<RunnableEvaluator | undefined>;
+  readonly findMetric: Metrics["find"];
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
   readonly sandbox: Inspector;

@@ -11,6 +11,7 @@ import type { WorkflowStarter } from "../../outbox/relay.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { RunnableEvaluator } from "../metrics/definition.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { QueueRow } from "../online/queue-store.ts";
 import * as chunkStore from "./chunk-store.ts";
 import * as queuedStore from "./queued-store.ts";
@@ -45,13 +46,7 @@ export type Chunker = {
 
 export type ChunkerOptions = {
   readonly clusters: Pick<Clusters, "database">;
-  readonly metrics: {
-    /** Returns the evaluator as it is in the database now; undefined if it was deleted. */
-    find(
-      projectId: ProjectScope["projectId"],
-      evaluatorId: string,
-    ): Promise<RunnableEvaluator | undefined>;
-  };
+  readonly metrics: Pick<Metrics, "find">;
   readonly scores: Pick<Scores, "dropQueued" | "touchChunk">;
   /** The router's queue. */
   readonly queue: {
