@@ -11,7 +11,6 @@ export type MetricRow = {
   readonly projectId: ProjectId;
   readonly definition: Definition;
   readonly readsGroundTruth: boolean;
-  readonly fullSha: string;
   /** Number of the deployed version. */
   readonly version: number;
   readonly lastVersion: number;
@@ -20,7 +19,6 @@ export type MetricRow = {
   /** Reason why the service disabled it. */
   readonly disabledReason: string | null;
   readonly createdAt: Date;
-  readonly createdBy: string;
   readonly updatedAt: Date | null;
   /** Time when it was last enabled. */
   readonly enabledAt: Date | null;
@@ -33,13 +31,11 @@ function selectMetrics(sql: Sql): Fragment {
       evaluators.project_id as "projectId",
       evaluator_versions.content as definition,
       evaluator_versions.reads_ground_truth as "readsGroundTruth",
-      evaluator_versions.full_sha as "fullSha",
       evaluators.deployed_version as version,
       evaluators.last_version as "lastVersion",
       evaluators.enablement,
       evaluators.disabled_reason as "disabledReason",
       evaluators.created_at as "createdAt",
-      evaluators.created_by as "createdBy",
       evaluators.updated_at as "updatedAt",
       evaluators.enabled_at as "enabledAt"
     from evaluators
@@ -241,7 +237,6 @@ export async function markDeleted(sql: Sql, id: string): Promise<void> {
 }
 
 export type VersionRow = {
-  readonly evaluatorId: string;
   readonly version: number;
   readonly definition: Definition;
   readonly fullSha: string;
@@ -255,7 +250,6 @@ export type VersionRow = {
 
 function versionColumnsOf(sql: Sql): Fragment {
   return sql`
-    evaluator_id as "evaluatorId",
     version,
     content as definition,
     full_sha as "fullSha",
