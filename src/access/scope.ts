@@ -34,6 +34,9 @@ export type ProjectScope = Scope & {
   readonly clusterId: string;
 };
 
+/** A project and the cluster that holds its events. */
+export type ProjectRef = Pick<ProjectScope, "projectId" | "clusterId">;
+
 export const systemScopeId = "00000000-0000-0000-0000-000000000000";
 
 /** The scope above all organizations. */

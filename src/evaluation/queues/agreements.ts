@@ -1,6 +1,7 @@
 // How far the people who review a queue agree, by metric: read in pages, summed event by event.
 // Source: docs/queues.md; docs/decisions.md, 45.4.
 
+import type { ProjectRef } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { agreementScoresMax } from "../../base/tenant-limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
@@ -8,7 +9,6 @@ import type { Database } from "../../postgres/database.ts";
 import { type Agreement, createAgreementSum, type Level, type Rating } from "./agreement.ts";
 import type { HumanMetric, HumanMetrics } from "./human-metrics.ts";
 import type { QueueKey } from "./item-store.ts";
-import type { ProjectRef } from "./items.ts";
 import * as store from "./review-store.ts";
 import type { ComparedRow } from "./review-store.ts";
 

@@ -1,7 +1,7 @@
 // The events of annotation queues: those that match, those that people put in, and their lists.
 // Source: docs/queues.md; docs/decisions.md, 45.1.
 
-import type { ProjectScope } from "../../access/scope.ts";
+import type { ProjectRef } from "../../access/scope.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import {
@@ -20,9 +20,6 @@ import type { TracingOf } from "../../tracing/tracing.ts";
 import * as store from "./item-store.ts";
 import type { ItemCounts, ItemRow, ItemState } from "./item-store.ts";
 import { listReviews, type ReviewRow } from "./review-store.ts";
-
-/** A project and the cluster that holds its events. */
-export type ProjectRef = Pick<ProjectScope, "projectId" | "clusterId">;
 
 /** An event of a queue with its reviews and claims. */
 export type QueueItem = ItemRow & { readonly reviews: readonly ReviewRow[] };

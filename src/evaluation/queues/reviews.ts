@@ -1,6 +1,7 @@
 // Reviews of a queue's events: claim, release, complete. The places of an event are given under one
 // lock of its queue. Source: docs/queues.md; docs/decisions.md, 45.2, 45.3.
 
+import type { ProjectRef } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { reviewExplanationLengthMax } from "../../base/field-limits.ts";
 import type { JsonObject, JsonValue, MutableObject } from "../../base/json.ts";
@@ -16,7 +17,7 @@ import { toMetrics } from "../scores/result-row.ts";
 import { checkScore } from "../scores/score.ts";
 import type { HumanMetrics } from "./human-metrics.ts";
 import * as itemStore from "./item-store.ts";
-import { type ProjectRef, type QueueItem, withReviews } from "./items.ts";
+import { type QueueItem, withReviews } from "./items.ts";
 import { notFound, type Queue } from "./queues.ts";
 import * as store from "./review-store.ts";
 import type { GivenScore, ItemKey, Reviewer, ScoreRow } from "./review-store.ts";

@@ -1,7 +1,7 @@
 // Scores: results of evaluators on events, one per version and event, together with the events'
 // metrics. Source: docs/decisions.md, 22.4, 24.1, 25.1, 26; docs/evaluators.md.
 
-import type { ProjectScope } from "../../access/scope.ts";
+import type { ProjectRef } from "../../access/scope.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
@@ -20,9 +20,6 @@ import * as store from "./store.ts";
 import type { RunRow, ScoreCounts } from "./store.ts";
 
 export type { ChunkCounts, QueuedEvent, ScoreCounts };
-
-/** A project and the cluster that holds its events. */
-export type ProjectRef = Pick<ProjectScope, "projectId" | "clusterId">;
 
 /** The version that a chunk runs, and the name of its scores. */
 export type ChunkKey = {
