@@ -15,6 +15,12 @@ export function isJsonArray(value: JsonValue | undefined): value is readonly Jso
   return Array.isArray(value);
 }
 
+/** Returns whether an object has no field, or is absent. Makes no list of the fields. */
+export function isEmpty(object: object | undefined): boolean {
+  for (const _ in object) return false;
+  return true;
+}
+
 /** An object under construction. */
 export type MutableObject = Record<string, JsonValue>;
 

@@ -3,6 +3,7 @@
 
 import { createUuid } from "../../base/ids.ts";
 import {
+  isEmpty,
   isJsonArray,
   isJsonObject,
   type JsonObject,
@@ -67,10 +68,6 @@ function toChatChoice({ index, message, finishReason }: Choice): Choice {
   const end = refused && finishReason === "stop" ? "content_filter" : finishReason;
   const reason = end && (finishReasons[end] ?? "stop");
   return { index, message: isEmpty(message) ? {} : toChatMessage(message), finishReason: reason };
-}
-
-function isEmpty(message: JsonObject): boolean {
-  return Object.keys(message).length === 0;
 }
 
 function toChatMessage(message: JsonObject): JsonObject {

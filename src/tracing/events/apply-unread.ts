@@ -1,6 +1,7 @@
 // Stores a commit of small updates in one statement (migration 0036), without reading their events
 // first: the common case of updates. apply-updates.ts takes those that need a read.
 
+import { isEmpty } from "../../base/json.ts";
 import { eventBytesMax } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -104,9 +105,4 @@ function isUnread(given: EventFields): boolean {
     !countedKeys.config.some((key) => Object.hasOwn(given.config ?? {}, key)) &&
     !countedKeys.metadata.some((key) => Object.hasOwn(given.metadata ?? {}, key))
   );
-}
-
-function isEmpty(object: object | undefined): boolean {
-  for (const _ in object) return false;
-  return true;
 }

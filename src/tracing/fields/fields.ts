@@ -2,6 +2,7 @@
 // values. Source: docs/decisions.md, 16 and 17.
 
 import type { ProjectId } from "../../base/ids.ts";
+import { isEmpty } from "../../base/json.ts";
 import { fieldsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { Database, ReaderOptions, Sql } from "../../postgres/database.ts";
 import {
@@ -304,11 +305,6 @@ function findUnseenColumns(
   if (shown !== undefined) {
     note("duration", Number.isInteger(shown) ? kinds.integer : kinds.decimal);
   }
-}
-
-function isEmpty(object: object): boolean {
-  for (const _key in object) return false;
-  return true;
 }
 
 function distinct(sightings: readonly FieldSighting[]): FieldSighting[] {

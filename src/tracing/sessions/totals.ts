@@ -1,7 +1,7 @@
 // Session totals: the amounts that one event adds to its session, and their sums.
 // Source: docs/spec.md, "Event record", rules 1 and 2; docs/decisions.md, 18.1.
 
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
+import { isEmpty, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type EventType, isSession } from "../events/event.ts";
 
 /**
@@ -56,7 +56,7 @@ type Countable = {
  * completion tokens; an absent total is their sum.
  */
 export function totalsOf(event: Countable): Totals {
-  const num_feedback = hasKeys(event.feedback) ? 1 : 0;
+  const num_feedback = isEmpty(event.feedback) ? 0 : 1;
   if (isSession(event)) {
     return num_feedback === 0 ? emptyTotals : { ...emptyTotals, num_feedback };
   }
@@ -129,9 +129,4 @@ const decimalPattern = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
 export function countOf(value: JsonValue | undefined): number | undefined {
   const count = amountOf(value);
   return count !== undefined && Number.isInteger(count) && count >= 0 ? count : undefined;
-}
-
-function hasKeys(object: JsonObject): boolean {
-  for (const _ in object) return true;
-  return false;
 }

@@ -2,8 +2,13 @@
 // metadata. A pure function of the span and its ids.
 // Source: docs/spec.md, "Event record"; docs/otlp.md.
 
-import { isJsonArray, type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { MutableObject } from "../../base/json.ts";
+import {
+  isEmpty,
+  isJsonArray,
+  type JsonObject,
+  type JsonValue,
+  type MutableObject,
+} from "../../base/json.ts";
 import { buckets, type EventWrite } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
@@ -231,9 +236,4 @@ function setBuckets(event: MutableEvent, draft: Draft): void {
     const values = draft.buckets[bucket];
     if (bucket === "metadata" || !isEmpty(values)) event[bucket] = values;
   }
-}
-
-function isEmpty(values: JsonObject): boolean {
-  for (const _ in values) return false;
-  return true;
 }
