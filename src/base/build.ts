@@ -31,7 +31,8 @@ export function startBuild(options: BuildOptions): Build {
     return { done: Promise.resolve(), isStopped: () => false, stop: () => Promise.resolve() };
   }
   const child = fork(fileURLToPath(options.script), [], {
-    ...{ stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    execArgv: [],
     // Some environments ask for React's build for development, which is larger and slower.
     env: { NODE_ENV: "production" },
   });

@@ -111,8 +111,13 @@ async function createFirstKeys(database: Database, project: LocalProject): Promi
   const keys = createLocalKeys(database);
   const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
   const root: Scope = {
-    ...{ level: "project", id: projectId, name: projectName },
-    ...{ orgId, dataplaneId, workspaceId, projectId },
+    level: "project",
+    id: projectId,
+    name: projectName,
+    orgId,
+    dataplaneId,
+    workspaceId,
+    projectId,
   };
   const create = async (kind: "project" | "ingestion", name: string) =>
     (await keys.create({ kind, root, name, creator })).secret;

@@ -118,7 +118,8 @@ function parseCreateFlags(flags: Flags): CreateFlags {
     throw new OperatorError(`a key of kind ${kind} needs --permissions\n${usage}`);
   }
   return {
-    ...{ kind, name },
+    kind,
+    name,
     permissions: permissions.split(",").map((permission) => permission.trim()),
     expiresAt: new Date(Date.now() + parseDays(days) * dayMs),
   };

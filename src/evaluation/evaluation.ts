@@ -238,7 +238,9 @@ export function createEvaluationWork(options: EvaluationWorkOptions): Evaluation
   });
   const dispatcher = createDispatcher({
     ...options,
-    ...{ queues: evaluation.queues, items: evaluation.items, runs },
+    queues: evaluation.queues,
+    items: evaluation.items,
+    runs,
     metrics,
     scores,
     watchWork: async () => {

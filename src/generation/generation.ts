@@ -110,7 +110,9 @@ export function createGeneration(options: GenerationOptions): Generation {
   const budgets = createBudgets(options);
   const teller = createSpendTeller(options);
   const recordedCalls = createRecordedCalls({
-    ...{ ...options, calls, running },
+    ...options,
+    calls,
+    running,
     budgets: createBudgetGate({ ...options, teller, memory: budgets.memory }),
   });
   return {

@@ -39,7 +39,10 @@ export async function sendMail(
   const host = from.split("@").at(-1)?.replace(/>$/, "") ?? "waggle";
   try {
     await transport.sendMail({
-      ...{ from, to: [...to], subject, text },
+      from,
+      to: [...to],
+      subject,
+      text,
       messageId: `<${id}@${host}>`,
       headers: { "X-Waggle-Notification": id },
     });

@@ -51,7 +51,8 @@ function toTargetMessage(target: Target): MessageInitShape<typeof NotificationTa
       return { channel, metadata: toStruct({ url: target.origin + shownPath }) };
     case "EMAIL":
       return {
-        ...{ channel, metadata: toStruct({ emails: target.emails }) },
+        channel,
+        metadata: toStruct({ emails: target.emails }),
         userIds: [...target.userIds],
       };
   }
@@ -62,7 +63,10 @@ function toNotificationMessage(
 ): MessageInitShape<typeof NotificationSchema> {
   const { id, type, channel, state, attempts, createdAt, deliveredAt } = notification;
   return {
-    ...{ id, type, channel, state },
+    id,
+    type,
+    channel,
+    state,
     attempts: attempts.map(({ atMs, error }) => ({
       at: timestampFromMs(atMs),
       ...(error !== null && { error }),
@@ -75,7 +79,8 @@ function toNotificationMessage(
 /** Returns a page of the log of notifications. */
 export function toNotificationsMessage({ items, nextCursor }: Page<NotificationRow>) {
   return {
-    ...{ success: true, data: items.map(toNotificationMessage) },
+    success: true,
+    data: items.map(toNotificationMessage),
     ...(nextCursor !== undefined && { nextCursor }),
   };
 }

@@ -159,7 +159,9 @@ function addEvaluationGauges(registry: Registry, stats: () => Promise<Evaluation
       }));
   const add = (name: string, help: string, pick: (now: EvaluationStats) => number) => {
     const gauge: Gauge = new Gauge({
-      ...{ name, help, registers: [registry] },
+      name,
+      help,
+      registers: [registry],
       async collect(): Promise<void> {
         const now = await ask();
         gauge.set(now === undefined ? Number.NaN : pick(now));

@@ -95,7 +95,12 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
     const recorder = createRecorder({
-      ...{ database, fields, estimateCost, priceTable, listener, logger },
+      database,
+      fields,
+      estimateCost,
+      priceTable,
+      listener,
+      logger,
       ...(onStored && { onStored }),
     });
     recorders.push(recorder);

@@ -17,7 +17,9 @@ function answer(status: number, phrase: string, message: string): UnreadAnswer {
   const body = JSON.stringify(json);
   const length = String(Buffer.byteLength(body));
   return {
-    ...{ status, phrase, body },
+    status,
+    phrase,
+    body,
     headers: { "content-type": "application/json", "content-length": length },
   };
 }

@@ -107,8 +107,12 @@ function describeExecution(input: ExecuteRunInput): Description {
       "the run are scored. To end it: cancel it here or through the API.",
     ].join("\n"),
     memo: {
-      ...{ name: runName, run: runId, turn: String(turn) },
-      ...{ organization: orgId, project: projectId, actor },
+      name: runName,
+      run: runId,
+      turn: String(turn),
+      organization: orgId,
+      project: projectId,
+      actor,
     },
   };
 }
@@ -153,8 +157,12 @@ function describeRetention(input: ApplyRetentionInput): Description {
 function memoOf(input: EvaluateChunkInput | BackfillInput): Record<string, string> {
   const { evaluatorName, version, evaluatorId, orgId, projectId, actor } = input;
   return {
-    ...{ name: evaluatorName, version: String(version), evaluator: evaluatorId },
-    ...{ organization: orgId, project: projectId, actor },
+    name: evaluatorName,
+    version: String(version),
+    evaluator: evaluatorId,
+    organization: orgId,
+    project: projectId,
+    actor,
   };
 }
 

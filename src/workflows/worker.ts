@@ -85,7 +85,9 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
       const workflowBundle = { code: await code };
       if (signal.aborted) return;
       const common = {
-        ...{ connection, namespace, activities: options.activities },
+        connection,
+        namespace,
+        activities: options.activities,
         interceptors: { activity: [asBackgroundWork] },
         identity: `${hostname()} pid ${process.pid}`,
         shutdownGraceTime: stopGraceMs,
@@ -93,7 +95,9 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
       };
       await runTogether([
         {
-          ...{ ...common, taskQueue, workflowBundle },
+          ...common,
+          taskQueue,
+          workflowBundle,
           // Steps of evaluations make no spans: they follow events, so that two Waggles that
           // export to each other would feed each other.
           interceptors: { activity: [asBackgroundWork, ...(isTracing ? [withSpan] : [])] },
@@ -101,7 +105,8 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
           maxCachedWorkflows: cachedWorkflowsMax,
         },
         {
-          ...{ ...common, taskQueue: evaluationTaskQueue },
+          ...common,
+          taskQueue: evaluationTaskQueue,
           maxConcurrentActivityTaskExecutions: evaluationsMax,
           // Temporal announces a cancellation in the answer to a heartbeat.
           maxHeartbeatThrottleInterval: heartbeatMs,

@@ -141,7 +141,9 @@ function createServer(options: ServerOptions): Follower {
   }
 
   const follower = createFollower({
-    ...{ database, pollMs, takeTurn },
+    database,
+    pollMs,
+    takeTurn,
     channel: store.changesChannel,
     onNotify: tell,
   });

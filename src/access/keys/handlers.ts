@@ -76,7 +76,10 @@ function callsOfKind(keys: Keys, kind: KeyKind) {
     create: async (request: CreateRequest, context: HandlerContext) => {
       const { name, description, permissions, expiresAt } = request;
       const created = await keys.create({
-        ...{ kind, root: scopeOf(context), name, description },
+        kind,
+        root: scopeOf(context),
+        name,
+        description,
         ...(permissions && { permissions }),
         expiresAt: expiresAt && timestampDate(expiresAt),
         creator: principalOf(context),

@@ -228,7 +228,8 @@ function close(scan: Scan, at: number, byte: number): void {
   scan.depth = depth;
   if (at - start <= scan.pieceBytes) return;
   const container: LargeValue = {
-    ...{ start, end: at + 1 },
+    start,
+    end: at + 1,
     name: [levels.nameStart[depth] ?? 0, levels.nameEnd[depth] ?? 0],
     cuts: levels.cuts[depth] ?? [],
     large: levels.large[depth] ?? [],

@@ -134,10 +134,15 @@ async function readProgress(options: ArchivalsOptions, reading: Reading): Promis
   const isDone = isQuiet && done === inside.length && !(await outbox.isWaiting(workflowId));
   const scope = await scopes.findAny(level, scopeId);
   return {
-    ...{ level, scopeId, name: scope?.name ?? "", isDone },
+    level,
+    scopeId,
+    name: scope?.name ?? "",
+    isDone,
     projects: { done, total: inside.length, isExact: inside.length === found.length },
     events: isListed ? undefined : await countEvents(archiveReads, inside, orgId),
-    ...{ startedAt: at, archivedBy: row.actorName, workflowId },
+    startedAt: at,
+    archivedBy: row.actorName,
+    workflowId,
     temporalUrl: options.temporalPage.urlOf(workflowId),
   };
 }

@@ -298,7 +298,11 @@ function executedBefore({ state }: ExecutionRow): ServiceError {
 function stateOf({ state, turn, model, datasetId, datasetVersion, datapoints }: ExecutionRow) {
   const { id, name, version } = model.configuration;
   return {
-    ...{ state, turn, datapoints, dataset_id: datasetId, dataset_version: datasetVersion },
+    state,
+    turn,
+    datapoints,
+    dataset_id: datasetId,
+    dataset_version: datasetVersion,
     configuration: { id, name, version },
   };
 }

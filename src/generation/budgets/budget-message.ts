@@ -15,7 +15,11 @@ export function toFields(message: FieldsMessage | undefined): BudgetFields {
   if (!message) return {};
   const { amount, period, keyId, isActive, notificationDetails, rotateSigningSecret } = message;
   return {
-    ...{ amount, period, keyId, isActive, isSecretNew: rotateSigningSecret },
+    amount,
+    period,
+    keyId,
+    isActive,
+    isSecretNew: rotateSigningSecret,
     targets: notificationDetails && toTargetInputs(notificationDetails),
   };
 }
@@ -29,7 +33,13 @@ function stateOf(budget: Budget): string {
 export function toBudgetMessage(budget: Budget): MessageInitShape<typeof BudgetSchema> {
   const { id, amount, period, keyId, isActive, spent, calls, unpriced, span, targets } = budget;
   return {
-    ...{ id, amount, period, isActive, spent, calls, unpricedCalls: unpriced },
+    id,
+    amount,
+    period,
+    isActive,
+    spent,
+    calls,
+    unpricedCalls: unpriced,
     ...(keyId !== null && { keyId }),
     state: stateOf(budget),
     periodStart: timestampFromDate(span.start),
@@ -45,7 +55,8 @@ export function toChangedMessage({
   newSecret,
 }: ChangedBudget): MessageInitShape<typeof BudgetResponseSchema> {
   return {
-    ...{ success: true, data: toBudgetMessage(budget) },
+    success: true,
+    data: toBudgetMessage(budget),
     ...(newSecret !== undefined && { signingSecret: newSecret }),
   };
 }

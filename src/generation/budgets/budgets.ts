@@ -160,7 +160,9 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         const newSecret = stored?.newSecret;
         const kept = await notifications.find({ project, id });
         const audit = {
-          ...{ action: "budget.update", targetId: id, before: stateOf(before, targets) },
+          action: "budget.update",
+          targetId: id,
+          before: stateOf(before, targets),
           after: {
             ...stateOf(after, kept),
             ...(newSecret !== undefined && { signing_secret: "new" }),

@@ -36,7 +36,9 @@ export function spendNotice(
   const data = dataOf(project, budget, atMs);
   const share = `$${cost} of $${amount} a ${period.toLowerCase()}`;
   return {
-    ...{ type, role: "critical", title: `The budget of ${whoseOf(project, budget)} ${verb}` },
+    type,
+    role: "critical",
+    title: `The budget of ${whoseOf(project, budget)} ${verb}`,
     body: `${share} are spent, by ${calls} calls. It renews at ${data.renews_at}.`,
     data: { ...data, spent: cost, calls, unpriced_calls: unpriced },
   };
@@ -46,7 +48,9 @@ export function spendNotice(
 export function testNotice(project: ProjectScope, budget: BudgetRow, atMs: number): Notice {
   const whose = whoseOf(project, budget);
   return {
-    ...{ type: "budget.test", role: "critical", title: `Test: the budget of ${whose}` },
+    type: "budget.test",
+    role: "critical",
+    title: `Test: the budget of ${whose}`,
     body: `A test of the budget of ${whose}. All is well.`,
     data: dataOf(project, budget, atMs),
   };
@@ -61,6 +65,7 @@ function dataOf(project: ProjectScope, { id, amount, period, keyId }: BudgetRow,
   return {
     budget: { id, amount, period, key_id: keyId },
     project: { id: project.id, name: project.name },
-    ...{ period_start: start.toISOString(), renews_at: end.toISOString() },
+    period_start: start.toISOString(),
+    renews_at: end.toISOString(),
   } satisfies JsonObject;
 }

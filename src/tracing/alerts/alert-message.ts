@@ -23,7 +23,13 @@ export function toFields(message: FieldsMessage | undefined): AlertFields {
   const { isActive, isMuted, rotateSigningSecret, emptiedLists } = message;
   const listOf = changedLists(["filters", "projections"], emptiedLists);
   return {
-    ...{ name, description, kind: alertType, aggregation, frequency, isActive, isMuted },
+    name,
+    description,
+    kind: alertType,
+    aggregation,
+    frequency,
+    isActive,
+    isMuted,
     filters: listOf("filters", filters)?.map(toFilterInput),
     projections: listOf("projections", projections),
     thresholds,
@@ -44,14 +50,22 @@ export function toAlertMessage(alert: Alert): MessageInitShape<typeof AlertSchem
   const filters = alert.filters.map(toFilterMessage);
   const projections = [...alert.projections];
   return {
-    ...{ id: alert.id, name: alert.name, alertType: alert.kind, aggregation: alert.aggregation },
+    id: alert.id,
+    name: alert.name,
+    alertType: alert.kind,
+    aggregation: alert.aggregation,
     ...(alert.description !== null && { description: alert.description }),
-    ...{ filters, eventFilters: filters, projections, eventMetrics: projections },
+    filters,
+    eventFilters: filters,
+    projections,
+    eventMetrics: projections,
     thresholds: { critical, ...(resolved && { resolved }) },
     frequency: alert.frequency,
     notificationDetails: toTargetsMessage(targets),
     minimumSampleSize: alert.sampleSizeMin,
-    ...{ isActive: alert.isActive, isMuted: alert.isMuted, state: stateOf(alert) },
+    isActive: alert.isActive,
+    isMuted: alert.isMuted,
+    state: stateOf(alert),
     ...(lastResult && {
       lastResult: toEvaluationMessage(lastResult),
       lastRunAt: timestampFromDate(lastResult.evaluatedAt),
@@ -68,7 +82,8 @@ export function toChangedMessage({
   newSecret,
 }: ChangedAlert): MessageInitShape<typeof AlertResponseSchema> {
   return {
-    ...{ success: true, data: toAlertMessage(alert) },
+    success: true,
+    data: toAlertMessage(alert),
     ...(newSecret !== undefined && { signingSecret: newSecret }),
   };
 }
@@ -81,7 +96,9 @@ export function toEvaluationMessage(
     windowStart: timestampFromDate(windowStart),
     windowEnd: timestampFromDate(windowEnd),
     evaluatedAt: timestampFromDate(evaluatedAt),
-    ...{ outcome, sampleSize, values: values.map(toValueMessage) },
+    outcome,
+    sampleSize,
+    values: values.map(toValueMessage),
     ...(error !== null && { error }),
     condition: evaluation.condition,
   };

@@ -100,7 +100,10 @@ export function createAlerts(options: AlertsOptions): Alerts {
         const id = createUuid();
         await store.putAlert(sql, {
           ...definition,
-          ...{ projectId, id, revision: 1, condition: "active" },
+          projectId,
+          id,
+          revision: 1,
+          condition: "active",
           dueAt: new Date(nextEnd(definition.frequency, Date.now())),
           createdBy: describeActor(actor),
         });
@@ -221,7 +224,8 @@ function toChange(
   const audit = {
     action: "alert.update",
     targetId: before.id,
-    ...{ before: states.before, after: { ...states.after, ...secret } },
+    before: states.before,
+    after: { ...states.after, ...secret },
     hasNewSecret: hasNewUrl,
   };
   return { result: { alert, newSecret }, audit };
@@ -232,7 +236,18 @@ function stateOf(alert: AlertDefinition, targets: Targets): Readonly<Record<stri
   const { name, description, kind, aggregation, filters, projections, critical } = alert;
   const { resolved, frequency, sampleSizeMin, isActive, isMuted } = alert;
   return {
-    ...{ name, description, kind, aggregation, filters, projections, critical, resolved },
-    ...{ frequency, sampleSizeMin, isActive, isMuted, targets },
+    name,
+    description,
+    kind,
+    aggregation,
+    filters,
+    projections,
+    critical,
+    resolved,
+    frequency,
+    sampleSizeMin,
+    isActive,
+    isMuted,
+    targets,
   };
 }

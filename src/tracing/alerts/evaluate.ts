@@ -70,8 +70,13 @@ export function createAlertChecks(options: AlertChecksOptions): AlertChecks {
     const firstEndMs = skipOld(frequency, due.dueAt.getTime(), lastEndMs);
     await outbox.append(
       evaluateAlertEntry({
-        ...{ projectId, orgId: project.orgId, alertId: id, alertName: due.name },
-        ...{ firstEndMs, lastEndMs, actor: due.createdBy },
+        projectId,
+        orgId: project.orgId,
+        alertId: id,
+        alertName: due.name,
+        firstEndMs,
+        lastEndMs,
+        actor: due.createdBy,
       }),
     );
     return true;

@@ -62,8 +62,13 @@ function dataOf({ id, name }: ProjectScope, alert: AlertRow): JsonObject {
   const { kind, aggregation, critical, resolved, frequency } = alert;
   return {
     alert: {
-      ...{ id: alert.id, name: alert.name, description: alert.description, alert_type: kind },
-      ...{ aggregation, frequency, thresholds: { critical, resolved } },
+      id: alert.id,
+      name: alert.name,
+      description: alert.description,
+      alert_type: kind,
+      aggregation,
+      frequency,
+      thresholds: { critical, resolved },
     },
     project: { id, name },
   };

@@ -72,8 +72,14 @@ function toAlertRow(stored: StoredAlert): AlertRow {
   return {
     ...row,
     lastResult: resultWindowStart && {
-      ...{ windowStart: resultWindowStart, windowEnd: resultWindowEnd, evaluatedAt, outcome },
-      ...{ sampleSize, values, error, condition: resultCondition },
+      windowStart: resultWindowStart,
+      windowEnd: resultWindowEnd,
+      evaluatedAt,
+      outcome,
+      sampleSize,
+      values,
+      error,
+      condition: resultCondition,
     },
   };
 }

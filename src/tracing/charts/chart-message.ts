@@ -56,7 +56,9 @@ function toShown(query: QueryMessage): ShownChart {
   return {
     kind: query.kind,
     measures: query.measures.map(({ id, metric, aggregation, func }) => ({
-      ...{ id, metric, aggregation: aggregation || func },
+      id,
+      metric,
+      aggregation: aggregation || func,
     })),
     unit: query.bucket?.unit,
     pointsMax: query.bucket?.maxPoints,
@@ -71,7 +73,8 @@ function toQueryMessage(shown: ShownChart): MessageInitShape<typeof ChartQuerySc
   return {
     kind,
     measures: measures.map(({ id = "", metric, aggregation }) => ({
-      ...{ id, metric },
+      id,
+      metric,
       ...(aggregation !== undefined && { aggregation }),
     })),
     ...((unit !== undefined || pointsMax !== undefined) && {
@@ -92,7 +95,8 @@ function toQueryMessage(shown: ShownChart): MessageInitShape<typeof ChartQuerySc
 
 const pointsNames: FieldNames = {
   ...plainNames,
-  ...{ bucket: "bucket", aggregation: () => "aggregation" },
+  bucket: "bucket",
+  aggregation: () => "aggregation",
 };
 
 /** Returns the question of an older client. */
@@ -100,7 +104,8 @@ export function toPointsRequest(request: GetEventChartRequest): ChartRequest {
   const { dateRange, metric, aggregation, bucket, groupBy } = request;
   const { fromMs, toMs } = toBounds(dateRange);
   return {
-    ...{ kind: "time_series", names: pointsNames },
+    kind: "time_series",
+    names: pointsNames,
     startTimeMs: fromMs.find((time) => time !== undefined),
     endTimeMs: toMs.find((time) => time !== undefined),
     filters: withoutSessions(request.filters.map(toFilterInput)),
@@ -116,9 +121,12 @@ export function toResultMessage(result: ChartResult): MessageInitShape<typeof Ch
   return {
     kind,
     data: {
-      ...{ buckets: buckets.map(toValueMessage), hasOtherBucket },
+      buckets: buckets.map(toValueMessage),
+      hasOtherBucket,
       series: series.map(({ measure, split, isOther, values }) => ({
-        ...{ measure, isOther, values: values.map(toValueMessage) },
+        measure,
+        isOther,
+        values: values.map(toValueMessage),
         ...(split !== null && { split }),
       })),
     },
@@ -165,7 +173,13 @@ export function toFields(message: FieldsMessage | undefined): ChartFields {
   const { shown, emptiedLists } = message;
   const filters = changedLists(["query"], emptiedLists)("query", query);
   return {
-    ...{ name, metric, description, func, groupBy, bucketing, ownerId },
+    name,
+    metric,
+    description,
+    func,
+    groupBy,
+    bucketing,
+    ownerId,
     range: dateRange,
     // An empty kind resets the chart to one measure over time.
     shown: shown && (shown.kind === "" ? null : toShown(shown)),
@@ -176,7 +190,11 @@ export function toFields(message: FieldsMessage | undefined): ChartFields {
 export function toChartMessage(chart: StoredChart): MessageInitShape<typeof ChartSchema> {
   const { id, name, metric, description, aggregation, groupBy, unit, range, ownerId } = chart;
   return {
-    ...{ id, name, metric, bucketing: unit, isActive: true },
+    id,
+    name,
+    metric,
+    bucketing: unit,
+    isActive: true,
     ...(description !== null && { description }),
     ...(aggregation !== null && { func: aggregation }),
     ...(groupBy !== null && { groupBy }),

@@ -80,20 +80,34 @@ export type FieldNames = {
 };
 
 const questionNames: FieldNames = {
-  ...{ kind: "query.kind", measures: "query.measures", timezone: "date_range.timezone" },
-  ...{ range: "date_range", start: "start_time", end: "end_time" },
-  ...{ bucket: "bucket", pointsMax: "bucket.max_points" },
-  ...{ split: "split_by", splitLimit: "split_ranking.limit" },
+  kind: "query.kind",
+  measures: "query.measures",
+  timezone: "date_range.timezone",
+  range: "date_range",
+  start: "start_time",
+  end: "end_time",
+  bucket: "bucket",
+  pointsMax: "bucket.max_points",
+  split: "split_by",
+  splitLimit: "split_ranking.limit",
   metric: (at) => `query.measures[${at}].metric`,
   aggregation: (at) => `query.measures[${at}].aggregation`,
 };
 
 /** Names of the fields of a chart of one measure, stored or of an older client. */
 export const plainNames: FieldNames = {
-  ...{ kind: "kind", measures: "metric", timezone: "timezone" },
-  ...{ range: "dateRange", start: "$gte", end: "$lte" },
-  ...{ bucket: "bucketing", pointsMax: "bucketing", split: "groupBy", splitLimit: "groupBy" },
-  ...{ metric: () => "metric", aggregation: () => "func" },
+  kind: "kind",
+  measures: "metric",
+  timezone: "timezone",
+  range: "dateRange",
+  start: "$gte",
+  end: "$lte",
+  bucket: "bucketing",
+  pointsMax: "bucketing",
+  split: "groupBy",
+  splitLimit: "groupBy",
+  metric: () => "metric",
+  aggregation: () => "func",
 };
 
 /** Returns the names of a request's fields. */

@@ -103,7 +103,12 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
       const { organization, signal, memory = createByteBudget(Infinity).open() } = reading;
       const read = database.reader({
-        ...{ owner: projectId, organization, signal, kind: "charts", endsAtMs, lesserRead },
+        owner: projectId,
+        organization,
+        signal,
+        kind: "charts",
+        endsAtMs,
+        lesserRead,
       });
       const asking = { read, query, question, organization, signal, memory, endsAtMs };
       try {
@@ -126,7 +131,11 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       const { fromMs, toMs } = range;
       const query = { projectId, conditions, fromUs: fromMs * 1_000, toUs: toMs * 1_000 };
       const read = database.reader({
-        ...{ owner: projectId, organization, signal, kind: "charts", lesserRead },
+        owner: projectId,
+        organization,
+        signal,
+        kind: "charts",
+        lesserRead,
       });
       const row = await store.countMeeting(read, query, { source, threshold, named });
       return { ...row, eventIds: row.eventIds.map(unescapeText) };
@@ -227,7 +236,8 @@ function toResult(
     const lines = split ? ranked : [{ rank: 1, split: null, isOther: false }];
     return lines.map((line) => ({
       ...own,
-      ...{ split: line.split, isOther: line.isOther },
+      split: line.split,
+      isOther: line.isOther,
       values: (times ?? [0]).map((_, bucket) => valueAt(at, bucket, line.rank)),
     }));
   };
@@ -282,7 +292,9 @@ async function histogram(
     buckets: all.map((at) => ({ from: bound(at), to: bound(at + 1) })),
     hasOtherBucket: false,
     series: question.measures.map(({ id }) => ({
-      ...{ measure: id, split: null, isOther: false },
+      measure: id,
+      split: null,
+      isOther: false,
       values: all.map((at) => counts.get(at) ?? 0),
     })),
     matched,

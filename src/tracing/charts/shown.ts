@@ -26,9 +26,12 @@ export type ShownChart = Pick<
 /** Names of what a chart shows, for errors. */
 export const shownNames: FieldNames = {
   ...plainNames,
-  ...{ kind: "shown.kind", measures: "shown.measures" },
-  ...{ bucket: "shown.bucket.unit", pointsMax: "shown.bucket.max_points" },
-  ...{ split: "shown.split_by", splitLimit: "shown.split_ranking.limit" },
+  kind: "shown.kind",
+  measures: "shown.measures",
+  bucket: "shown.bucket.unit",
+  pointsMax: "shown.bucket.max_points",
+  split: "shown.split_by",
+  splitLimit: "shown.split_ranking.limit",
   metric: (at) => `shown.measures[${at}].metric`,
   aggregation: (at) => `shown.measures[${at}].aggregation`,
 };

@@ -202,7 +202,8 @@ export function questionOf(chart: NewChart, timezone: string | undefined): Chart
   const about = { ...boundsOf(range), timezone, filters: withoutSessions(chart.filters) };
   if (shown) return { ...shown, ...about, names: shownNames };
   return {
-    ...{ kind: "time_series", names: plainNames },
+    kind: "time_series",
+    names: plainNames,
     ...about,
     measures: [{ metric: chart.metric, aggregation: chart.aggregation ?? undefined }],
     unit: chart.unit,

@@ -52,7 +52,10 @@ function toResponse(dashboard: Dashboard) {
 function toMessage(dashboard: Dashboard): MessageInitShape<typeof DashboardSchema> {
   const { id, name, description, tiles, createdBy, createdAt, updatedAt } = dashboard;
   return {
-    ...{ id, name, createdBy, layout: { tiles: [...tiles] } },
+    id,
+    name,
+    createdBy,
+    layout: { tiles: [...tiles] },
     ...(description !== null && { description }),
     createdAt: timestampFromDate(createdAt),
     ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),

@@ -55,9 +55,13 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
     const ids = entries.map(({ eventId }) => eventId);
     const held = new Map((await readHeld(sql, projectId, ids)).map((one) => [one.event_id, one]));
     const merging: Merging = {
-      ...{ sql, refusals: new Map(), large: new Set(), changes: [] },
+      sql,
+      refusals: new Map(),
+      large: new Set(),
+      changes: [],
       options: {
-        ...{ pacer, isAlone: true },
+        pacer,
+        isAlone: true,
         toEvent: (id, given, startMs) => toStoredEvent(id, given, startMs, estimateCost),
       },
     };
@@ -90,7 +94,9 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
     const totals = toTotalsJson(totalsTermsOf(changes));
     const hours = hoursOf(changes);
     for await (const { text, rows: taken } of toStatements(rows, {
-      ...{ pacer, rowLengthMax, onTooLong },
+      pacer,
+      rowLengthMax,
+      onTooLong,
       isSmall: true,
     })) {
       // A listener may have begun to want the events meanwhile.

@@ -192,8 +192,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     { bytes, organization }: Origin = {},
   ): Promise<"applied" | "absent"> {
     const [outcome = "absent"] = await submit({
-      ...{ projectId, writes: [write], kind, sessionNames: noNames, bytes },
-      ...{ organization, receivedAtMs: Date.now() },
+      projectId,
+      writes: [write],
+      kind,
+      sessionNames: noNames,
+      bytes,
+      organization,
+      receivedAtMs: Date.now(),
     });
     if (!isRefusal(outcome)) return outcome;
     throw new ServiceError("INVALID_ARGUMENT", outcome.cause);

@@ -62,7 +62,10 @@ export function* readLogs(
 function childrenOf({ input, children }: ReadStep, index: number, within: string): Step[] {
   const parentId = input.event_id;
   return children.map((value, at) => ({
-    ...{ index, within: `${within}.children[${at}]`, value, parentId },
+    index,
+    within: `${within}.children[${at}]`,
+    value,
+    parentId,
   }));
 }
 

@@ -54,7 +54,9 @@ function createBucketStore(
   endpoint: string | undefined,
 ): FileStore {
   const other = endpoint !== undefined && {
-    ...{ endpoint, region: otherRegion, forcePathStyle: true },
+    endpoint,
+    region: otherRegion,
+    forcePathStyle: true,
     // Servers other than AWS may not know the newer checksums.
     requestChecksumCalculation: "WHEN_REQUIRED" as const,
   };

@@ -59,7 +59,9 @@ function toMessage(
 function toRunMessage(run: RunRow): MessageInitShape<typeof RetentionRunSchema> {
   const { sessions, events, scores, annotationItems, annotationScores, feedback, updates } = run;
   return {
-    ...{ id: run.id, state: run.state, cutoff: timestampFromDate(run.cutoff) },
+    id: run.id,
+    state: run.state,
+    cutoff: timestampFromDate(run.cutoff),
     deleted: { sessions, events, scores, annotationItems, annotationScores, feedback, updates },
     skippedSessions: run.skippedSessions,
     files: [...run.files],

@@ -62,7 +62,9 @@ export function createRetention(options: RetentionOptions): Retention {
         const result = await store.findRetention(sql, projectId);
         if (!result) throw new Error("no retention after its change");
         const audit = {
-          ...{ action: "retention.put", targetId: projectId, after: { days } },
+          action: "retention.put",
+          targetId: projectId,
+          after: { days },
           ...(before && { before: { days: before.days } }),
         };
         return { result, audit };
@@ -84,7 +86,10 @@ export function createRetention(options: RetentionOptions): Retention {
       assertDays(days);
       const cutoff = new Date(Date.now() - days * dayMs);
       const read = clusters.database(clusterId).reader({
-        ...{ owner: projectId, organization, signal, kind: "selections" },
+        owner: projectId,
+        organization,
+        signal,
+        kind: "selections",
         lesserRead: "more days",
       });
       return { days, cutoff, ...(await store.countOld(read, projectId, cutoff)) };

@@ -138,8 +138,11 @@ export function createSelection(options: SelectionOptions): Selection {
     async read(projectId, eventIds) {
       const ids = eventIds.slice(0, readIdsMax);
       const { rows, parts } = await findRows(createReadContext(database, projectId), {
-        ...{ source: rowsOfIds(projectId, ids), rowsMax: ids.length, projections: undefined },
-        ...{ bytesMax: readBytesMax, admit: () => undefined },
+        source: rowsOfIds(projectId, ids),
+        rowsMax: ids.length,
+        projections: undefined,
+        bytesMax: readBytesMax,
+        admit: () => undefined,
       });
       const part = await parts.next();
       if (part.done === true) return { events: [], read: ids.length };

@@ -178,7 +178,10 @@ export function createSessions(options: {
       limit: limit + 1,
     });
     const { events, rows } = await readAnswer(createReadContext(database, projectId, reading), {
-      ...{ source, rowsMax: limit + 1, projections: undefined, extras: totalNames },
+      source,
+      rowsMax: limit + 1,
+      projections: undefined,
+      extras: totalNames,
     });
     const { items, nextCursor } = toPageBy(events, limit, (last) =>
       formatCursor(positionOf(last), question),

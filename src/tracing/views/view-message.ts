@@ -33,7 +33,12 @@ function toState({ filters, dateRange, columns, sort, settings }: StateMessage):
 export function toViewMessage(view: View, actor: Actor): MessageInitShape<typeof ViewSchema> {
   const { id, name, page, isShared, state } = view;
   return {
-    ...{ id, name, page, shared: isShared, owner: view.ownerName, isOwn: isOwn(view, actor) },
+    id,
+    name,
+    page,
+    shared: isShared,
+    owner: view.ownerName,
+    isOwn: isOwn(view, actor),
     state: {
       filters: state.filters.map(toFilterMessage),
       columns: [...state.columns],

@@ -170,7 +170,12 @@ function toView(fields: ViewFields, before: Owner & Partial<NewView>): NewView {
     refuse("page", "must be 1 to 64 lower-case letters, digits, _ and -, such as sessions");
   }
   return {
-    ...{ id, ownerType, ownerId, ownerName, name, page },
+    id,
+    ownerType,
+    ownerId,
+    ownerName,
+    name,
+    page,
     isShared: fields.isShared ?? before.isShared ?? false,
     state: fields.state ? parseState(fields.state) : (before.state ?? emptyState),
   };

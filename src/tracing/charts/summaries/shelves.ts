@@ -18,7 +18,8 @@ const emptyBytes = 1_000;
 /** Sizes in bytes, by default those of a process; `project` is at most `process`. */
 export function createShelves(
   sizes: { readonly process: number; readonly project: number } = {
-    ...{ process: chartMemoryBytesMax, project: chartProjectBytesMax },
+    process: chartMemoryBytesMax,
+    project: chartProjectBytesMax,
   },
 ): Shelves {
   const shelves = new LRUCache<string, Shelf>({

@@ -98,7 +98,9 @@ function emptySums(groups: number, keeps: readonly string[]): SourceSums {
     keeps.includes(name) ? new Float64Array(groups).fill(value) : undefined;
   return {
     counts: new Float64Array(groups),
-    ...{ sum: start("sum", 0), min: start("min", Infinity), max: start("max", -Infinity) },
+    sum: start("sum", 0),
+    min: start("min", Infinity),
+    max: start("max", -Infinity),
   };
 }
 
