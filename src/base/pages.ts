@@ -41,6 +41,11 @@ export function parseSequence(text: string, max = Number.MAX_SAFE_INTEGER): numb
   return /^[1-9]\d{0,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined;
 }
 
+/** Returns a text that rows may have as a name: not empty, without NUL, which Postgres refuses. */
+export function parseName(text: string): string | undefined {
+  return text === "" || text.includes("\0") ? undefined : text;
+}
+
 /** Returns a cursor that continues after `position`. */
 export function formatCursor({ createdAtUs, id }: Position): string {
   return formatKeyCursor(JSON.stringify([createdAtUs, id]));

@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonValue } from "./json.ts";
+import { parseSequence } from "./pages.ts";
 
 /** Returns the name of a version: `v1`, `v2`, …. */
 export function formatVersion(version: number): string {
@@ -13,6 +14,14 @@ export function formatVersion(version: number): string {
 export function parseVersion(name: string): number | undefined {
   const [, digits] = /^v([1-9]\d{0,8})$/.exec(name) ?? [];
   return digits === undefined ? undefined : Number(digits);
+}
+
+/** Below the largest integer of Postgres. */
+const numberMax = 999_999_999;
+
+/** Returns the number of a version in a cursor; undefined for other text. */
+export function parseVersionNumber(text: string): number | undefined {
+  return parseSequence(text, numberMax);
 }
 
 /** Returns the SHA-256 of a content in hexadecimal; the order of its keys makes no difference. */

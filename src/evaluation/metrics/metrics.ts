@@ -10,7 +10,7 @@ import { findProject } from "../../controlplane/scopes/scopes.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
+import { formatKeyCursor, parseKeyCursor, parseName } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -247,9 +247,4 @@ function toRunnable(
 ): RunnableEvaluator {
   const { id, projectId, version, enablement, definition, readsGroundTruth } = row;
   return { evaluatorId: id, projectId, version, enablement, definition, readsGroundTruth };
-}
-
-/** Postgres refuses NUL. */
-function parseName(text: string): string | undefined {
-  return text === "" || text.includes("\0") ? undefined : text;
 }

@@ -2,12 +2,12 @@
 // Source: docs/spec.md, "States and transitions"; docs/decisions.md, 25.3 and 34.1.
 
 import { assertCount } from "../../base/assert-count.ts";
-import { formatVersion, parseVersion } from "../../base/versions.ts";
+import { formatVersion, parseVersion, parseVersionNumber } from "../../base/versions.ts";
 import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages.ts";
+import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { byPeople, changeMetric, getMetric, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
@@ -62,9 +62,6 @@ export type MetricVersions = {
   restore(whose: Whose, name: string): Promise<MetricVersion>;
 };
 
-/** Below the largest integer of Postgres. */
-const numberMax = 999_999_999;
-
 export function createMetricVersions(parts: ChangeParts): MetricVersions {
   const { database } = parts;
 
@@ -89,7 +86,7 @@ export function createMetricVersions(parts: ChangeParts): MetricVersions {
   return {
     async list(projectId, id, { limit = pageLimitMax, cursor }) {
       assertCount("limit", limit, pageLimitMax);
-      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
+      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseVersionNumber);
       const { id: ownId } = await getMetric(database, projectId, id);
       const page = { limit, afterVersion };
       // Uses the connections for reads: a page may take long, and would delay key checks.
@@ -150,8 +147,4 @@ async function inContent<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof ServiceError && reasons.includes(error.reason))) throw error;
     throw new ServiceError(error.reason, `content.${error.message}`, { cause: error });
   }
-}
-
-function parseNumber(text: string): number | undefined {
-  return parseSequence(text, numberMax);
 }

@@ -8,7 +8,7 @@ import { spanOf } from "./periods.ts";
 import type { BudgetRow, Spend } from "./store.ts";
 
 /** Shares of the amount that are told of, in percent, the greatest first. */
-export const tolds = [
+const tolds = [
   { percent: 100, type: "budget.exhausted", verb: "is spent" },
   { percent: 80, type: "budget.warning", verb: "is spent to 80 %" },
 ] as const;

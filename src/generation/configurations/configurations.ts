@@ -11,7 +11,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { versionMessageLengthMax } from "../../base/field-limits.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
+import { formatKeyCursor, parseKeyCursor, parseName } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { configurationsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -221,9 +221,4 @@ function update(options: ChangeParts, whose: Whose, fields: ConfigurationFields)
     const audit = { targetId: id, before: stateOf(before), after };
     return { result: true, audit: { action: "configuration.update", ...audit } };
   });
-}
-
-/** Postgres refuses NUL. */
-function parseName(text: string): string | undefined {
-  return text === "" || text.includes("\0") ? undefined : text;
 }

@@ -4,11 +4,11 @@
 import { assertCount } from "../../base/assert-count.ts";
 import { changeInside } from "../../access/change.ts";
 import type { ChangeParts, Whose } from "../../access/change.ts";
-import { formatVersion } from "../../base/versions.ts";
+import { formatVersion, parseVersionNumber } from "../../base/versions.ts";
 import { pageLimitMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor, parseSequence } from "../../base/pages.ts";
+import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { deploy, getConfiguration, inOrder, lockConfiguration } from "./change.ts";
@@ -66,9 +66,6 @@ export type ConfigurationVersions = {
   deploy(whose: Whose, name: string, env: string): Promise<ConfigurationVersion>;
 };
 
-/** Below the largest integer of Postgres. */
-const numberMax = 999_999_999;
-
 export function createConfigurationVersions(options: ChangeParts): ConfigurationVersions {
   const { database } = options;
 
@@ -81,7 +78,7 @@ export function createConfigurationVersions(options: ChangeParts): Configuration
   return {
     async list(projectId, id, { limit = pageLimitMax, cursor }) {
       assertCount("limit", limit, pageLimitMax);
-      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseNumber);
+      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseVersionNumber);
       await getConfiguration(database.sql(), projectId, { id });
       const page = { limit, afterVersion };
       // Uses the connections for reads: a page may take long, and would delay key checks.
@@ -133,8 +130,4 @@ async function findNamed(sql: Sql, id: string, name: string): Promise<Configurat
 
 function toVersion({ content, tags, ...row }: VersionRow): ConfigurationVersion {
   return { ...row, content: { ...content, tags }, environments: inOrder(row.environments) };
-}
-
-function parseNumber(text: string): number | undefined {
-  return parseSequence(text, numberMax);
 }
