@@ -25,7 +25,8 @@ test("a bad row is named, and nothing of the file is stored", async () => {
     [`${good}{"inputs": {}, "id": "x"}\n`, /^row 2: id: must be a UUID/],
     [`${good}{"inputs": {}, "question": "x"}\n`, /^row 2: "question": is no column of an export/],
     [`${good}[1]\n`, /row 2 is not an object/],
-    [`${good}{"inputs": \n`, /line 2 is not JSON/],
+    [`${good}{"inputs": \n`, /^file: line 2 is not JSON/],
+    [`${good}{"inputs": {"a": [null, -1e400]}}`, /row 2: inputs\.a\.1: must be a finite number/],
     [`{"inputs": {"a": ${"[".repeat(600)}${"]".repeat(600)}}}`, /^row 1: inputs/],
   ];
   for (const [text, message] of cases) {
@@ -47,7 +48,7 @@ test("columns that are doubled, or that no row has, are refused", async () => {
     ["csv", "id,history\n", "", /has no column inputs/],
     ["csv", "id,inputs,note\n", "", /"note" is no column of an export/],
     ["csv", "a\n", "?inputs=a", /has no rows/],
-    ["jsonl", '{"a":1}\n{"a":2}\n', "?inputs=a&history=h", /no row has "h"/],
+    ["jsonl", '{"a":1}\n{"a":2}\n', "?inputs=a&history=h", /^file: no row has "h"/],
   ] as const;
   for (const [format, text, query, message] of cases) {
     const got = await importFile(project, dataset, format, text, query);
@@ -55,6 +56,24 @@ test("columns that are doubled, or that no row has, are refused", async () => {
     expect(got.message).toMatch(message);
   }
   expect(await contentsOf(project, dataset)).toEqual([]);
+});
+
+test("a text that is not UTF-8 is refused, except UTF-16 of spreadsheets", async () => {
+  const project = await givenAMetricProject(service);
+  const dataset = await newDataset(project);
+  const latin = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
+  const utf16 = new Uint8Array(Buffer.from("\uFEFFname\ncaf\u00e9\n", "utf16le"));
+
+  const lines = await importFile(project, dataset, "jsonl", latin('{"inputs":{"a":"\u00e9"}}'));
+  const table = await importFile(project, dataset, "csv", latin("a\n\u00e9\n"), "?inputs=a");
+  const spreadsheet = await importFile(project, dataset, "csv", utf16, "?inputs=name");
+
+  for (const { status, message } of [lines, table]) {
+    expect([status, message]).toEqual([400, "file: must be UTF-8"]);
+  }
+  expect(spreadsheet.end).toMatchObject({ done: true, added: 1 });
+  const contents = await contentsOf(project, dataset);
+  expect(contents.map(({ inputs }) => inputs)).toEqual([{ name: "caf\u00e9" }]);
 });
 
 test("a file that has lost rows is refused; a mapped row like an end is a row", async () => {

@@ -378,7 +378,7 @@ describe("waggle datasets import", () => {
     const got = await importInput(Buffer.alloc(0), await givenADataset(), "-", "--format", "jsonl");
 
     expect(got.code).toBe(1);
-    expect(got.output).toContain("400: http_body: has no rows");
+    expect(got.output).toContain("400: file: has no rows");
   });
 });
 

@@ -85,7 +85,7 @@ export function createDatasetImports(options: DatasetImportsOptions): DatasetImp
       const unseen = new Set(Object.values(mapping ?? {}).flat());
       for await (const batch of rowsOf(project, request, unseen)) rows += batch.length;
       const [absent] = unseen;
-      if (absent !== undefined) refuse("http_body", `no row has ${quoteText(absent)}`);
+      if (absent !== undefined) refuse("file", `no row has ${quoteText(absent)}`);
       const counts = { stored: 0, added: 0, changed: 0, unchanged: 0, version: 0 };
       const whole = { ...request, signal: new AbortController().signal };
       const storing = changing(options, project, (sql) =>
@@ -131,7 +131,7 @@ async function storeRows(
     counts.unchanged += same.length;
   }
   if (members.size > datapointsOfDatasetMax) {
-    refuse("http_body", `a dataset has at most ${datapointsOfDatasetMax} datapoints`);
+    refuse("file", `a dataset has at most ${datapointsOfDatasetMax} datapoints`);
   }
   counts.version = await addVersions(sql, projectId, { datasetId, added, changed });
   if (counts.version === 0) counts.version = before.version;

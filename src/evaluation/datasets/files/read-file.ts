@@ -80,7 +80,7 @@ async function* readInThread(
     for (;;) {
       const message = await nextMessage(worker, ended);
       if ("isEnd" in message) return;
-      if ("fault" in message) refuse("http_body", message.fault);
+      if ("fault" in message) refuse("file", message.fault);
       yield message.rows.map((text) => JSON.parse(text) as JsonObject);
       seen += message.rows.length;
       worker.postMessage("more");
@@ -89,10 +89,10 @@ async function* readInThread(
     signal.throwIfAborted();
     const { code, name } = error as { code?: string; name?: string };
     if (name === "AbortError" || name === "TimeoutError") {
-      refuse("http_body", `was not read within ${datasetFileMsMax} ms; split the file`);
+      refuse("file", `was not read within ${datasetFileMsMax} ms; split the file`);
     }
     if (code !== "ERR_WORKER_OUT_OF_MEMORY" && !(error instanceof RangeError)) throw error;
-    refuse("http_body", `takes too much memory after row ${seen}; split the file`);
+    refuse("file", `takes too much memory after row ${seen}; split the file`);
   } finally {
     await worker.terminate();
   }

@@ -1,6 +1,7 @@
 // Thread that reads a file into rows, so that a file that expands to more memory than it may ends
 // the thread and nothing else. Posts rows in batches; the next batch follows an answer.
 
+import { isUtf8 } from "node:buffer";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { parentPort, workerData } from "node:worker_threads";
@@ -39,7 +40,13 @@ let isWholeWithoutRows = false;
 
 const linePieceBytes = 65_536;
 
+/** Throws if a text has bytes that would be read as U+FFFD. */
+function assertUtf8(): void {
+  if (!isUtf8(bytes)) throw new RowFault("must be UTF-8");
+}
+
 async function* readLines(): AsyncGenerator<unknown, void> {
+  assertUtf8();
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let line = 0;
   let rows = 0;
@@ -77,6 +84,9 @@ function assertCount({ count }: EndOfExport, rows: number): void {
 }
 
 async function* readCsv(): AsyncGenerator<unknown, void> {
+  // The parser reads UTF-16 of this byte order, which spreadsheets write.
+  const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
+  if (!isUtf16) assertUtf8();
   const pieces = function* () {
     for (let at = 0; at < bytes.length; at += linePieceBytes) {
       yield bytes.subarray(at, at + linePieceBytes);
@@ -159,6 +169,25 @@ function toJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, toJson(one)]));
 }
 
+/** Returns a row as JSON. Throws if a number such as 1e400 would become null. */
+function toText(row: unknown, path: string): string {
+  const text = JSON.stringify(row);
+  const at = text.includes("null") ? findNotFinite(row) : undefined;
+  if (at) throw new RowFault(`${path}: ${at.join(".")}: must be a finite number`);
+  return text;
+}
+
+/** Returns the keys that lead to a number that is not finite; undefined without one. */
+function findNotFinite(value: unknown): readonly string[] | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) return [];
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = findNotFinite(inner);
+    if (found) return [key, ...found];
+  }
+  return undefined;
+}
+
 const readers = { jsonl: readLines, csv: readCsv, parquet: readParquet } as const;
 
 async function read(port: NonNullable<typeof parentPort>): Promise<void> {
@@ -177,7 +206,7 @@ async function read(port: NonNullable<typeof parentPort>): Promise<void> {
       if (typeof row !== "object" || row === null || Array.isArray(row)) {
         throw new RowFault(`row ${seen} is not an object`);
       }
-      const text = JSON.stringify(format === "parquet" ? toJson(row) : row);
+      const text = toText(format === "parquet" ? toJson(row) : row, `row ${seen}`);
       if (text.length > datapointBytesMax || hasMoreContainers(Buffer.from(text), containersMax)) {
         throw new RowFault(`row ${seen} has too many bytes, or too many lists and objects`);
       }
