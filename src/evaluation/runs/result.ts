@@ -107,8 +107,8 @@ function* countTexts(scores: readonly Score[]): Steps<Readonly<Record<string, nu
 }
 
 /**
- * Returns the ids of the datapoints that passed and failed, once each. Sessions without a datapoint
- * count by their own id.
+ * Returns the ids of the datapoints that passed and failed, once each: one with an outcome that
+ * failed has failed. Sessions without a datapoint count by their own id.
  */
 function* splitIds(
   outcomes: readonly Pick<Score, "datapointId" | "sessionId" | "passed">[],
@@ -120,5 +120,5 @@ function* splitIds(
     const one = outcomes[at];
     if (one) (one.passed ? passed : failed).add(one.datapointId ?? one.sessionId);
   }
-  return { passed: [...passed], failed: [...failed] };
+  return { passed: [...passed].filter((id) => !failed.has(id)), failed: [...failed] };
 }

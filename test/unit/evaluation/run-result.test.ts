@@ -97,6 +97,20 @@ test("a result has scores by metric and by datapoint", () => {
   ]);
 });
 
+test("a datapoint of several scores passes when each of them does, whatever their order", () => {
+  const again = { ...event(3, { quality: 3 }), datapointId: "d1" };
+  const events = [event(1, { quality: 1 }), again, event(2, { quality: 2 })];
+  const given = judging({ quality: { max: 2 } });
+
+  for (const order of [events, events.toReversed()]) {
+    const result = resultOf(order, given, "average");
+
+    expect(result).toMatchObject({ passed: ["d2"], failed: ["d1"] });
+    expect(result.details[0]).toMatchObject({ passed: ["d2"], failed: ["d1"] });
+    expect(result.datapoints).toHaveLength(3);
+  }
+});
+
 test.each([
   ["average", 2.5],
   ["sum", 10],
