@@ -184,7 +184,7 @@ describe("why, without a run,", () => {
       outcome: "source_excluded",
       metric: {},
       event: { source: "playground" },
-      says: /source playground/,
+      says: /source playground are not scored by themselves; a backfill/,
     },
     {
       outcome: "source_excluded",

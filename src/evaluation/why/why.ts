@@ -165,9 +165,11 @@ function explainEvaluator({ definition, disabledReason }: Evaluator): Reason | u
 
 function explainSource(source: string | undefined): Reason | undefined {
   if (source === undefined) return undefined;
+  const exception =
+    source === "evaluation" ? ", unless they belong to an experiment run (metadata.run_id)" : "";
   const message =
-    `Events of source ${source} are not scored by themselves, unless they belong to an ` +
-    "experiment run (metadata.run_id); a backfill or POST /v1/metrics/run runs the metric on them.";
+    `Events of source ${source} are not scored by themselves${exception}; a backfill or ` +
+    "POST /v1/metrics/run runs the metric on them.";
   return { outcome: "source_excluded", message };
 }
 
