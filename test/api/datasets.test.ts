@@ -405,6 +405,47 @@ describe("events made into datapoints", () => {
 });
 
 describe("versions of a dataset", () => {
+  test("count what a given list adds and removes, not what it only moves", async () => {
+    const project = await givenAMetricProject(service);
+    const datasetId = await aDataset(project);
+    const body = { data: [{ n: 1 }, { n: 2 }, { n: 3 }], mapping: { inputs: ["n"] } };
+    const made = await project.ok(`POST /v1/datasets/${datasetId}/datapoints`, body);
+    const [one, two] = made["datapoint_ids"] as string[];
+    const other = { data: [{ n: 4 }], mapping: { inputs: ["n"] } };
+    const added = await project.ok(
+      `POST /v1/datasets/${await aDataset(project)}/datapoints`,
+      other,
+    );
+    const [four] = added["datapoint_ids"] as string[];
+
+    for (const datapoints of [
+      [two, one],
+      [one, four, two],
+    ]) {
+      await project.ok(`PUT /v1/datasets/${datasetId}`, { datapoints });
+    }
+    await project.ok(`POST /v1/datapoints`, { inputs: { n: 5 }, linked_datasets: [datasetId] });
+
+    const { versions } = (await project.ok(`GET /v1/datasets/${datasetId}/versions`)) as {
+      versions: Listed;
+    };
+    expect(versions.slice(0, 3)).toMatchObject([
+      { version: 5, added: 1, removed: 0, num_datapoints: 4 },
+      { version: 4, added: 1, removed: 0, num_datapoints: 3 },
+      { version: 3, added: 0, removed: 1, num_datapoints: 2 },
+    ]);
+    const inputsIn = async (version: number): Promise<unknown[]> =>
+      (await list(project, `dataset_id=${datasetId}&version=${version}`)).map(
+        ({ inputs }) => (inputs as { n: number }).n,
+      );
+    expect(await Promise.all([2, 3, 4, 5].map(inputsIn))).toEqual([
+      [1, 2, 3],
+      [2, 1],
+      [1, 4, 2],
+      [1, 4, 2, 5],
+    ]);
+  });
+
   test("keep the datapoints as they were", async () => {
     const project = await givenAMetricProject(service);
     const datasetId = await aDataset(project);

@@ -212,12 +212,15 @@ export async function listVersions(
 /** Numbers of datapoints that a new version adds, changes and removes. */
 export type VersionChange = Pick<VersionRow, "added" | "changed" | "removed">;
 
-/** Makes a version of a dataset; returns its number and the position of its new datapoints. */
+/**
+ * Makes a version of a dataset; returns its number and the first of the positions that it takes: one
+ * for each added datapoint, unless `places` says how many.
+ */
 export async function addVersion(
   sql: Sql,
   projectId: string,
   datasetId: string,
-  { added, changed, removed }: VersionChange,
+  { added, changed, removed, places = added }: VersionChange & { readonly places?: number },
 ): Promise<{ readonly version: number; readonly position: number }> {
   const [row] = await sql<{ version: number; position: number }[]>`
     with made as (
@@ -225,10 +228,10 @@ export async function addVersion(
       set
         version = version + 1,
         datapoints = datapoints + ${added} - ${removed},
-        next_position = next_position + ${added},
+        next_position = next_position + ${places},
         updated_at = statement_timestamp()
       where project_id = ${projectId} and dataset_id = ${datasetId}
-      returning version, datapoints, next_position - ${added} as position
+      returning version, datapoints, next_position - ${places} as position
     ),
     noted as (
       insert into dataset_versions (

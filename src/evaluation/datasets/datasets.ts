@@ -209,8 +209,12 @@ async function replaceDatapoints(
   const before = await find(sql, project, datasetId);
   const { datapointIds: held } = await withIds(sql, project, before);
   if (held.length === wanted.length && held.every((id, index) => id === wanted[index])) return;
-  const change = { added: wanted.length, changed: 0, removed: held.length };
-  const made = await store.addVersion(sql, projectId, datasetId, change);
+  const isHeld = new Set(held);
+  const both = wanted.filter((id) => isHeld.has(id)).length;
+  const made = await store.addVersion(sql, projectId, datasetId, {
+    ...{ added: wanted.length - both, changed: 0, removed: held.length - both },
+    places: wanted.length,
+  });
   const key = { datasetId, version: made.version };
   await store.removeFromVersion(sql, projectId, key, held);
   await store.addToVersion(sql, projectId, { ...key, position: made.position }, wanted);
