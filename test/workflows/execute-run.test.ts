@@ -200,6 +200,20 @@ test("an execution that an operator cancels in Temporal ends as cancelled", asyn
   await recordHistory(operator.client, workflowId, "execute-run-cancelled");
 }, 300_000);
 
+test("an execution whose project is archived ends after the calls under way", async () => {
+  const run = await givenAnExecutableRun(service, "slow-200", 60);
+  const { workflow_id: workflowId } = await run.start({ concurrency: 2 });
+  await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 0, patience);
+
+  const { projectId } = run.project;
+  const sql = service.database.sql();
+  await sql`update projects set archived_at = now() where project_id = ${projectId}`;
+  const result: unknown = await operator.client.workflow.getHandle(workflowId).result();
+
+  expect(result).toMatchObject({ state: "cancelled" });
+  expect(keysSeen().length).toBeLessThan(60);
+}, 300_000);
+
 test("ten failures in a row end an execution, and a resumption tries again", async () => {
   const run = await givenAnExecutableRun(service, "fail-400", 30);
   await run.start({ concurrency: 1 });

@@ -155,7 +155,7 @@ async function runAll(
   { project, row, left, results }: Work,
   signal: AbortSignal,
 ): Promise<Step | undefined> {
-  const { database } = options;
+  const { database, scopes } = options;
   const runs = left.map(({ id, inputs, history, groundTruth }) => ({
     project,
     runId: row.runId,
@@ -188,8 +188,10 @@ async function runAll(
     for (const run of waiting) {
       if (stop) return;
       const now = await store.findExecution(database.sql(), row);
-      if (now?.turn !== row.turn || now.state !== "running") stop ??= { kind: "again" };
-      else await runOne(run);
+      const isOn = now?.turn === row.turn && now.state === "running";
+      // An archived project has no more calls from the moment it is archived.
+      if (isOn && (await findProject(scopes, row.projectId))) await runOne(run);
+      else stop ??= { kind: "again" };
     }
   }
 
