@@ -184,5 +184,6 @@ test("a backfill fails with its evaluator, and says how", async () => {
   expect((await get()).error).toContain(`${reason}: EXCEPTION: ZeroDivisionError: division by`);
   const handle = operator.client.workflow.getHandle(backfill.workflow_id);
   expect(await handle.result()).toMatchObject({ state: `failed: ${reason}` });
+  expect(await handle.query("progress")).toMatchObject({ state: `failed: ${reason}` });
   expect(await runsOf(project)).toMatchObject({ scored: 0, open: 0, left: 0 });
 }, 300_000);

@@ -49,7 +49,8 @@ export async function backfill({ resumed, ...input }: BackfillRunInput): Promise
         const error = await runChunk(next.chunk);
         if (error !== undefined) {
           await endBackfill(input, { state: "failed", error });
-          return { ...progress, state: `failed: ${error}` };
+          progress = { ...progress, state: `failed: ${error}` };
+          return progress;
         }
       } else if (next.kind !== "again") return progress;
       if (next.kind === "again" && next.pauseMs !== undefined) await sleep(next.pauseMs);
