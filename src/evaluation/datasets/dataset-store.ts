@@ -213,8 +213,8 @@ export async function listVersions(
 export type VersionChange = Pick<VersionRow, "added" | "changed" | "removed">;
 
 /**
- * Makes a version of a dataset; returns its number and the first of the positions that it takes: one
- * for each added datapoint, unless `places` says how many.
+ * Makes a version of a dataset; returns its number and the first of the positions that it takes:
+ * one for each added datapoint, unless `places` says how many.
  */
 export async function addVersion(
   sql: Sql,
