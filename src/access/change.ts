@@ -58,8 +58,9 @@ export function change<T>(
   return database.transaction(async (sql) => {
     const changed = await work(sql);
     // Last, because all changes of one organization wait for each other from here on.
-    if (changed.audit && isChange(changed.audit))
+    if (changed.audit && isChange(changed.audit)) {
       await audit.append(toRow(changed.audit, { scope, actor }));
+    }
     if (changed.forget !== undefined) await changes.append(changed.forget);
     return changed.result;
   });

@@ -20,7 +20,7 @@ export type StoredTargets = {
   readonly targets: Targets;
   /** The secret that signs webhooks, if it is new. */
   readonly newSecret: string | undefined;
-  /** Whether a URL, of which `targets` has the origin alone, may have changed. */
+  /** Whether a URL may have changed; `targets` has only the origin of each. */
   readonly hasNewUrl: boolean;
 };
 

@@ -82,8 +82,8 @@ export function endsSession(error: unknown): boolean {
 
 /**
  * Tells whether an error is of the driver's first statement on a connection, which reads the types
- * of arrays. The driver awaits it nowhere; the statement that waits for the connection fails too or
- * is sent on the next one.
+ * of arrays. The driver does not await that statement; the one that waits for the connection fails
+ * too, or the driver sends it on the next connection.
  */
 export function isOfOpening(error: unknown): boolean {
   const { query } = (error ?? {}) as { query?: unknown };

@@ -232,9 +232,9 @@ function openPool(
 }
 
 /**
- * Statements that a connection takes at a time, which the driver's types lack. Where a transaction
- * began as the last one of them, the driver would not note its connection: the transaction failed
- * and stayed open under the statements of others.
+ * Maximum statements in flight on a connection, an option that the driver's types lack. A BEGIN that
+ * reaches the maximum loses its connection: the driver does not note it, so the transaction fails
+ * and its connection, with the transaction open, runs the statements of others.
  */
 const unlimitedPipeline = { max_pipeline: Number.MAX_SAFE_INTEGER };
 

@@ -86,7 +86,7 @@ function assertAllowed(
   throw new ServiceError("NOT_FOUND", `denied ${permission}`);
 }
 
-/** Returns whether an rpc reads what is stored. Others finish what they have begun. */
+/** Returns whether an rpc only reads stored data. A stream of any other rpc runs to its end. */
 function isRead({ permission }: AccessRule): boolean {
   return permission.endsWith(".get") || permission.endsWith(".list");
 }

@@ -10,6 +10,7 @@ import type { SessionEvent } from "../session/session-event.ts";
 import { TypeIcon } from "../session/type-icon.tsx";
 import { usePayload } from "../session/use-payload.ts";
 import type { AlignedRow } from "./align-trees.ts";
+import "../../design/states.css";
 
 export function CompareOutputs({ row }: { readonly row: AlignedRow }) {
   const { a, b } = row;
@@ -49,7 +50,7 @@ function Side({ letter, event }: { readonly letter: string; readonly event: Sess
       {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
       {data || error ? null : <Loading what="Loading the outputs" />}
       {data?.error ? (
-        <div className="compare-error">
+        <div className="failure-box">
           <TextView text={data.error} previewChars={600} kind="mono" />
         </div>
       ) : null}

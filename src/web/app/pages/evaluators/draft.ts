@@ -177,7 +177,7 @@ export function toChanges(first: Draft, draft: Draft): ReturnType<typeof toMetri
   const before = new Map(Object.entries(toMetric(first)));
   const isChanged = ([name, value]: readonly [string, unknown]): boolean =>
     JSON.stringify(value) !== JSON.stringify(before.get(name)) ||
-    // What passes depends on what is returned.
+    // Another return type has another form of threshold and categories.
     (draft.returnType !== first.returnType && (name === "threshold" || name === "categories"));
   return Object.fromEntries(Object.entries(toMetric(draft)).filter(isChanged));
 }

@@ -11,9 +11,8 @@ import { Page } from "../../shell/page.tsx";
 import { MetricCard } from "./metric-card.tsx";
 import { runRoute } from "./route.tsx";
 import { RunDatapoints } from "./run-datapoints.tsx";
-import { namesOf } from "./score.ts";
 import { RunProgressView } from "./run-progress.tsx";
-import { statusTones } from "./score.ts";
+import { namesOf, statusTones } from "./score.ts";
 import "../../design/layout.css";
 import "./experiments.css";
 

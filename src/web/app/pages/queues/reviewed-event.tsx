@@ -7,6 +7,7 @@ import { JsonView } from "../../design/json-view.tsx";
 import { MessageView } from "../../design/message-view.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
+import "../../design/states.css";
 import { Identifier } from "../../design/values.tsx";
 
 export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
@@ -21,7 +22,7 @@ export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
         <b>{eventName}</b> {eventType} <Identifier value={eventId} />
       </p>
       {event.error === undefined ? null : (
-        <div className="review-failure" role="group" aria-label="Error of the event">
+        <div className="failure-box review-failure" role="group" aria-label="Error of the event">
           <b>Error</b>
           <TextView text={event.error} previewChars={600} kind="mono" />
         </div>

@@ -14,6 +14,7 @@ import { type EventTab, sessionRoute, type SessionSearch } from "./route.tsx";
 import { childrenOf, type SessionTree, type TreeNode } from "./session-tree.ts";
 import { TypeIcon } from "./type-icon.tsx";
 import { usePayload } from "./use-payload.ts";
+import "../../design/states.css";
 import "./event-details.css";
 
 export type EventDetailsProps = {
@@ -80,7 +81,7 @@ function Failure(props: { readonly payload: Event | undefined; readonly fallback
   const error = props.payload?.error ?? props.fallback;
   if (error === undefined || error === "") return null;
   return (
-    <div className="event-failure" role="group" aria-label="Error of the event">
+    <div className="failure-box event-failure" role="group" aria-label="Error of the event">
       <b>Error</b>
       <TextView text={error} previewChars={600} kind="mono" />
     </div>
