@@ -232,9 +232,9 @@ function openPool(
 }
 
 /**
- * Maximum statements in flight on a connection, an option that the driver's types lack. A BEGIN that
- * reaches the maximum loses its connection: the driver does not note it, so the transaction fails
- * and its connection, with the transaction open, runs the statements of others.
+ * Maximum statements in flight on a connection, an option that the driver's types lack. A BEGIN
+ * that reaches the maximum loses its connection: the driver does not note it, so the transaction
+ * fails and its connection, with the transaction open, runs the statements of others.
  */
 const unlimitedPipeline = { max_pipeline: Number.MAX_SAFE_INTEGER };
 
