@@ -16,6 +16,7 @@ import {
   projectReadsShare,
 } from "../base/tenant-limits.ts";
 import { createListener, type Listener } from "./listener.ts";
+import { socketOpener } from "./socket.ts";
 import { withLittleMemory } from "./statement-memory.ts";
 import { createTurns, type Turns } from "./turns.ts";
 
@@ -217,6 +218,7 @@ function openPool(
     // Short, so that the first request after Postgres returns finds it.
     backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
     ...unlimitedPipeline,
+    ...{ socket: socketOpener() },
     onnotice: () => {
       // Notices ("relation exists, skipping") do not help an operator.
     },

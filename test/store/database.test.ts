@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { createTestDatabase, urlOf } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { startProxy } from "../support/proxy.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -105,6 +106,21 @@ describe("transaction", () => {
     // On a busy machine the one that is run again may be the first at the row for a second time.
     expect(attempts).toBeGreaterThanOrEqual(3);
   });
+});
+
+test("a statement fails where a proxy has no Postgres behind it, and the next works", async () => {
+  const proxy = await startProxy(testDatabase.url);
+  const own = openDatabase({ url: proxy.url, connectionsMax: 1 });
+  onTestFinished(async () => {
+    await own.close();
+    await proxy.shut();
+  });
+  proxy.switchTo("postgres://127.0.0.1:1/nothing");
+
+  await expect(own.sql()`select 1`).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+  proxy.switchTo(testDatabase.url);
+
+  expect(await own.sql()`select 1 as one`).toEqual([{ one: 1 }]);
 });
 
 describe("a transaction whose connection is lost", () => {
