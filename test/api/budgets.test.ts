@@ -398,6 +398,29 @@ test("a budget counts an unusable answer, and no refused call as one without a p
   expect((await get(id))["spent"]).toBeGreaterThan(0);
 });
 
+test.each(["/chat", "/v1/chat/completions"])(
+  "a budget counts a stream of %s whose model fails at its end",
+  async (path) => {
+    const { create, get, project } = await givenAProject();
+    const id = await create({ amount: 1, period: "DAY" });
+
+    const response = await fetch(service.url + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${project.key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        ...(path === "/chat" && { project: project.projectName }),
+        ...{ model: "google/gemini-2.5-pro-failed-end", stream: true },
+        messages: [{ role: "user", content: "hi" }],
+      }),
+    });
+    await response.text().catch(() => "the connection broke, as after every failed stream");
+
+    expect(response.status).toBe(200);
+    expect(await get(id)).toMatchObject({ calls: 1, unpriced_calls: 0 });
+    expect((await get(id))["spent"]).toBeGreaterThan(0);
+  },
+);
+
 test("a budget counts an unusable answer where the next provider of an alias answers", async () => {
   const { project, create, get, chat } = await givenAProject();
   const options = { kind: "control_plane", root: "org" } as const;

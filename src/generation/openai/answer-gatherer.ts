@@ -3,6 +3,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Keep } from "../calls/answer-memory.ts";
 import type { StreamAnswer, StreamPart } from "../calls/model-call.ts";
+import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 import { parseUsage, type Usage } from "../usage.ts";
 import { type Choice, type ReadAnswer, reasonsOf, textOf, toOutputs, without } from "./answer.ts";
@@ -110,14 +111,20 @@ async function* followParts(
   connection: Connection,
   { read, isWhole }: Reading,
 ): AsyncGenerator<readonly StreamPart[]> {
-  for await (const batch of parts) {
-    const bad = batch.findIndex((part) => !read(part));
-    if (bad === -1) {
-      yield batch;
-      continue;
+  try {
+    for await (const batch of parts) {
+      const bad = batch.findIndex((part) => !read(part));
+      if (bad === -1) {
+        yield batch;
+        continue;
+      }
+      if (bad > 0) yield batch.slice(0, bad);
+      throw malformedFault(connection, "with an invalid event");
     }
-    if (bad > 0) yield batch.slice(0, bad);
-    throw malformedFault(connection, "with an invalid event");
+  } catch (error) {
+    // A model that failed at its end is billed.
+    if (error instanceof ProviderError) read({ usage: error.answer?.usage });
+    throw error;
   }
   if (!isWhole()) throw brokenOff(connection);
 }

@@ -43,7 +43,12 @@ function toUsage({ input, cacheRead, cacheWrite, output, reasoning }: Usage): Js
   };
 }
 
-const stopReasons = { stop: "end_turn", length: "max_tokens", tools: "tool_use" } as const;
+const stopReasons = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tools: "tool_use",
+  failed: "failed",
+} as const;
 
 function blocksOf({ text, reasoning, calls }: Reply): readonly Json[] {
   return [

@@ -35,7 +35,7 @@ export type Reply = {
   readonly text: string | null;
   readonly reasoning: string | undefined;
   readonly calls: readonly ToolCall[];
-  readonly finish: "stop" | "length" | "tools";
+  readonly finish: "stop" | "length" | "tools" | "failed";
   /** Undefined if the model reports none. */
   readonly usage: Usage | undefined;
 };
@@ -86,9 +86,15 @@ export function replyTo(ask: Ask, plays: Plays, text: string): Reply {
     text: words,
     reasoning: has("reasoning") ? thought : undefined,
     calls,
-    finish: calls.length > 0 ? "tools" : has("length") ? "length" : "stop",
+    finish: finishOf(plays, calls),
     usage: has("noUsage") ? undefined : usageOf(ask, plays, words, calls),
   };
+}
+
+function finishOf(plays: Plays, calls: readonly ToolCall[]): Reply["finish"] {
+  if (plays.failedEnd) return "failed";
+  if (calls.length > 0) return "tools";
+  return plays.length ? "length" : "stop";
 }
 
 function wordsOf(ask: Ask, plays: Plays, text: string): string {

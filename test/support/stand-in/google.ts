@@ -48,7 +48,12 @@ function toUsage({ input, cacheRead, cacheWrite, output, reasoning }: Usage): Js
   };
 }
 
-const finishReasons = { stop: "STOP", length: "MAX_TOKENS", tools: "STOP" } as const;
+const finishReasons = {
+  stop: "STOP",
+  length: "MAX_TOKENS",
+  tools: "STOP",
+  failed: "MALFORMED_FUNCTION_CALL",
+} as const;
 
 function partsOf({ text, reasoning, calls }: Reply): readonly Json[] {
   return [

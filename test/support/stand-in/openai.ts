@@ -59,7 +59,12 @@ function toUsage(usage: Usage, { choices }: Ask): Json {
   };
 }
 
-const finishReasons = { stop: "stop", length: "length", tools: "tool_calls" } as const;
+const finishReasons = {
+  stop: "stop",
+  length: "length",
+  tools: "tool_calls",
+  failed: "error",
+} as const;
 
 function toMessage({ text, reasoning, calls }: Reply): Json {
   return {

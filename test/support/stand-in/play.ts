@@ -54,6 +54,8 @@ const patterns = {
   cached: /cached$/,
   /** The answer ends because of its length. */
   length: /length$/,
+  /** The answer ends because the model failed, where the API has a reason for this. */
+  failedEnd: /failed-end$/,
   /** Answers the text of the last message. */
   echo: /echo$/,
   /** Calls every offered function at once. */

@@ -200,6 +200,30 @@ test.each(["google", "bedrock", "mistral"] as const)(
   },
 );
 
+describe.each(["google", "mistral"] as const)("a stream in which the model of %s fails", (type) => {
+  test("tells its tokens after the text", async () => {
+    const { text, error, usage } = await readAll(
+      await streamOf(play(type, "failed-end", streamed)),
+    );
+
+    expect(text).toContain('"content":"It "');
+    expect(error).toMatchObject({ failure: "broken" });
+    expect(usage?.input).toBeGreaterThan(0);
+    expect(usage?.output).toBeGreaterThan(0);
+  });
+
+  test("tells its tokens with the failure if it has no text", async () => {
+    const mute = await startOpenAiStandIn(0, { text: "" });
+    const model = `${models[type]}-failed-end`;
+
+    const got = await faultOf(ask(targetAt(mute, type, model), streamed));
+
+    await mute.stop();
+    expect(got.failure).toBe("broken");
+    expect(got.answer?.usage?.input).toBeGreaterThan(0);
+  });
+});
+
 test.each([body, streamed])("one choice that fails ends the others", async (request) => {
   const answer = play("anthropic", "slow-300+flaky-500-1+endless", { ...request, n: 2 });
 

@@ -9,8 +9,16 @@ import type {
 import { type JsonObject, present } from "../../../base/json.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
-import { type Head, headOf, sumUsages, toOpenAiUsage, usageOf } from "./completion.ts";
+import {
+  type Head,
+  headOf,
+  sumUsages,
+  toFinishReason,
+  toOpenAiUsage,
+  usageOf,
+} from "./completion.ts";
 import type { Usage } from "../../usage.ts";
+import type { ReadAnswer } from "../../openai/answer.ts";
 import { type StreamAnswer, type StreamPart, toStreamAnswer } from "../../calls/model-call.ts";
 import { brokenOff } from "../../openai/error.ts";
 import { createChoiceDeltas } from "./choice-deltas.ts";
@@ -64,7 +72,13 @@ async function* toParts(
     const [only, ...others] = sources;
     const merged = only && others.length === 0 ? only : merge(sources);
     for await (const { index, part } of merged) {
-      if (part.type === "finish") usages.push(usageOf(part.usage));
+      if (part.type === "finish") {
+        usages.push(usageOf(part.usage));
+        const usage = usages.length === sources.length ? sumUsages(usages) : undefined;
+        // Without a raw reason the answer broke off, and the tokens are not the final ones.
+        const isEnded = part.finishReason.raw !== undefined;
+        if (isEnded) toFinishReason(part.finishReason, call.target, chunks.answerOf(usage));
+      }
       const parts = chunks.of(index, part).map((chunk) => ({ chunk }));
       if (parts.length === 0) continue;
       isBegun = true;
@@ -108,6 +122,15 @@ function createChunks({ target, choices, isUsageWanted }: ChatCall) {
     },
 
     ofUsage: (usage: Usage): JsonObject => toChunk(undefined, toOpenAiUsage(usage)),
+
+    /** Returns the answer of a model that failed at its end, without its content. */
+    answerOf: (usage: Usage | undefined): ReadAnswer => ({
+      outputs: {},
+      finishReasons: [],
+      responseModel: head?.model,
+      responseId: head?.id,
+      usage,
+    }),
   };
 }
 
