@@ -162,6 +162,25 @@ test("the cost is the sum of the calls, of another model too", async () => {
   expect(progress).toMatchObject({ done: 3, unpriced: 0 });
 }, 300_000);
 
+test("an unusable answer is kept with its event, and costs what its tokens cost", async () => {
+  const run = await givenAnExecutableRun(service, "echo", 1);
+
+  await run.start({ model: "anthropic/claude-sonnet-4-5-no-finish" });
+  await run.until("completed");
+
+  const { cost, progress } = await run.get();
+  expect(progress).toMatchObject({ done: 0, failed: 1 });
+  expect(cost).toBeGreaterThan(0);
+  const { models } = await eventsOf(run);
+  expect(models).toMatchObject([
+    {
+      error: expect.stringMatching(/^PROVIDER_FAILED: /) as string,
+      outputs: { role: "assistant", content: expect.any(String) as string },
+      metadata: { cost, total_tokens: expect.any(Number) as number },
+    },
+  ]);
+}, 300_000);
+
 test("a cancelled execution keeps its answers, and goes on where it was", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 60);
   await run.start({ concurrency: 2 });

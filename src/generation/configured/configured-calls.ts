@@ -42,7 +42,7 @@ export type ConfiguredCall = {
 export type ConfiguredEnd = {
   /** Model event with the answer or the failure. */
   readonly write: EventWrite;
-  /** Cost in US dollars; null if the price is unknown or nothing was called. */
+  /** Cost in US dollars, of an unusable answer too; null if unknown or nothing was called. */
   readonly cost: number | null;
   /** Text of the failure. */
   readonly error?: string;
@@ -104,8 +104,10 @@ export function createConfiguredCalls(options: ConfiguredCallsOptions): Configur
     } catch (error) {
       client.throwIfAborted();
       if (!(error instanceof AttemptsError)) throw error;
+      const { target, attempts, error: failed } = error;
+      const { answer } = failed ?? {};
       const { text } = failureOf(error, call.signal);
-      end = { target: error.target, attempts: error.attempts, error: text };
+      end = { target, attempts, error: text, ...(answer && { answer }) };
     } finally {
       call.close();
     }
@@ -127,7 +129,7 @@ export function createConfiguredCalls(options: ConfiguredCallsOptions): Configur
     const { error } = end;
     return {
       write: toEventWrite(finished, estimate),
-      cost: error === undefined ? estimate.cost : null,
+      cost: estimate.cost,
       ...(error !== undefined && { error }),
     };
   }
