@@ -107,6 +107,31 @@ describe("runs", () => {
     expect((await project.call(`PUT /v1/runs/${sent.run_id}`, {})).status).toBe(404);
   });
 
+  test("lose a list or the bounds by an update that gives them empty", async () => {
+    const project = await givenAMetricProject(service);
+    const lists = {
+      event_ids: ["s1"],
+      session_ids: ["s2"],
+      datapoint_ids: ["d1"],
+      evaluators: ["e1"],
+    };
+    const passing = { passing_ranges: { quality: { min: 0.5 } } };
+    const runId = await createRun(project, { name: "one", ...lists, ...passing });
+    const update = async (change: Json): Promise<unknown> =>
+      (await project.ok(`PUT /v1/runs/${runId}`, change))["evaluation"];
+
+    expect(await update({ event_ids: null, name: "two" })).toMatchObject({ ...lists, ...passing });
+    const empty = { event_ids: [], session_ids: [], datapoint_ids: [], evaluators: [] };
+    expect(await update(empty)).toMatchObject({ ...empty, ...passing });
+    expect(await update({ passing_ranges: {} })).toMatchObject({ passing_ranges: {} });
+    const other = await project.call(`PUT /v1/runs/${runId}`, { emptied_lists: ["name"] });
+    expect(other).toMatchObject({ status: 400 });
+    // Published clients create a run once more with an empty list.
+    await update({ event_ids: ["s3"] });
+    await createRun(project, { run_id: runId, event_ids: [] });
+    expect(await update({})).toMatchObject({ event_ids: ["s3"] });
+  });
+
   test("of one id are one run, however often they are created", async () => {
     const project = await givenAMetricProject(service);
     const body = { run_id: "r1", name: "once", metadata: { a: 1 } };

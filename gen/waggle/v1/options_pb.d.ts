@@ -345,8 +345,8 @@ export declare const answer_only: GenExtension<FieldOptions, boolean>;
 export declare const projection: GenExtension<FieldOptions, boolean>;
 
 /**
- * Names the lists of the same message that a request empties, since an empty list in a message is absent.
- * The REST reader adds the lists that it gets as `[]`.
+ * Names the lists and maps of the same message that a request empties, since an empty one in a message is
+ * absent. The REST reader adds the lists that it gets as `[]`, and the maps that it gets as `{}`.
  *
  * @generated from extension: bool names_emptied_lists = 50109;
  */

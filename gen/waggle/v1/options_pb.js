@@ -148,8 +148,8 @@ export const projection = /*@__PURE__*/
   extDesc(file_waggle_v1_options, 10);
 
 /**
- * Names the lists of the same message that a request empties, since an empty list in a message is absent.
- * The REST reader adds the lists that it gets as `[]`.
+ * Names the lists and maps of the same message that a request empties, since an empty one in a message is
+ * absent. The REST reader adds the lists that it gets as `[]`, and the maps that it gets as `{}`.
  *
  * @generated from extension: bool names_emptied_lists = 50109;
  */

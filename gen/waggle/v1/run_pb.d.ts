@@ -660,6 +660,14 @@ export declare type UpdateRunRequest = Message<"waggle.v1.UpdateRunRequest"> & {
    * @generated from field: optional string project = 14;
    */
   project?: string | undefined;
+
+  /**
+   * Names of lists that a change empties, such as `event_ids`; `passing_ranges` too. A list that is absent stays as
+   * it was; over REST, `[]` empties it too, and `{}` the bounds.
+   *
+   * @generated from field: repeated string emptied_lists = 15;
+   */
+  emptiedLists: string[];
 };
 
 /**

@@ -7,6 +7,7 @@ import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
 import type { DateRange } from "../../../gen/waggle/v1/filter_pb.js";
 import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
+import { changedLists } from "../../base/changed-list.ts";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { createPacer } from "../../base/pacer.ts";
 import { runPaced } from "../../base/paced.ts";
@@ -88,9 +89,9 @@ export function runHandlers({
       const project = projectOf(context);
       return toAnswer(await runs.get(project, runId), project.projectId);
     },
-    async updateRun({ runId, ...request }, context) {
+    async updateRun({ runId, emptiedLists, ...request }, context) {
       const project = projectOf(context);
-      const run = await runs.update(project, runId, toChange(request));
+      const run = await runs.update(project, runId, toChange(request, emptiedLists));
       return toAnswer(run, project.projectId);
     },
     async deleteRun({ runId }, context) {
@@ -192,10 +193,20 @@ type Fields = {
   readonly passingRanges: Readonly<Record<string, RangeMessage>>;
 };
 
-/** Returns the fields that a request gives; an empty list or map gives nothing. */
-function toChange(request: Fields): RunChange {
+const listNames = ["event_ids", "session_ids", "datapoint_ids", "evaluators", "passing_ranges"];
+
+/**
+ * Returns the fields that a request gives. An empty list or map gives nothing, unless it is one of
+ * `emptied`. Throws INVALID_ARGUMENT for another name among them.
+ */
+function toChange(request: Fields, emptied: readonly string[] = []): RunChange {
   const { name, description, status, metadata, results, configuration, datasetId } = request;
-  const { eventIds, sessionIds, datapointIds, evaluators, passingRanges } = request;
+  const listOf = changedLists(listNames, emptied);
+  const eventIds = listOf("event_ids", request.eventIds);
+  const sessionIds = listOf("session_ids", request.sessionIds);
+  const datapointIds = listOf("datapoint_ids", request.datapointIds);
+  const evaluators = listOf("evaluators", request.evaluators);
+  const ranges = listOf("passing_ranges", Object.entries(request.passingRanges));
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
@@ -204,11 +215,11 @@ function toChange(request: Fields): RunChange {
     ...(results && { results }),
     ...(configuration && { configuration }),
     ...(datasetId !== undefined && { datasetId: datasetId || null }),
-    ...(eventIds.length > 0 && { eventIds }),
-    ...(sessionIds.length > 0 && { sessionIds }),
-    ...(datapointIds.length > 0 && { datapointIds }),
-    ...(evaluators.length > 0 && { evaluators: evaluators.map(toJsonValue) }),
-    ...(Object.keys(passingRanges).length > 0 && { passingRanges: toRanges(passingRanges) }),
+    ...(eventIds && { eventIds }),
+    ...(sessionIds && { sessionIds }),
+    ...(datapointIds && { datapointIds }),
+    ...(evaluators && { evaluators: evaluators.map(toJsonValue) }),
+    ...(ranges && { passingRanges: toRanges(ranges) }),
   };
 }
 
@@ -216,9 +227,11 @@ function toJsonValue(value: Value): JsonValue {
   return toJson(ValueSchema, value);
 }
 
-function toRanges(messages: Readonly<Record<string, RangeMessage>>): Record<string, PassingRange> {
+function toRanges(
+  messages: readonly (readonly [name: string, RangeMessage])[],
+): Record<string, PassingRange> {
   return Object.fromEntries(
-    Object.entries(messages).map(([name, { min, max }]) => [
+    messages.map(([name, { min, max }]) => [
       name,
       { ...(min !== undefined && { min }), ...(max !== undefined && { max }) },
     ]),

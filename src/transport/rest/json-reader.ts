@@ -12,7 +12,7 @@ import {
 } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { faultOfChoice } from "../../base/choices.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isEmpty, isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
@@ -63,6 +63,7 @@ type KeyReader = {
   readonly isLegacy: boolean;
   /** Whether null is a value of this field, not its absence. */
   readonly takesNull: boolean;
+  readonly isMap: boolean;
 };
 
 const compiled = new Map<DescMessage, MessageReader>();
@@ -99,7 +100,7 @@ export function messageReader(message: DescMessage): MessageReader {
       } catch (error) {
         throw withinField(error, key);
       }
-      if (noteEmptied !== undefined && isEmptyList(item)) emptied.push(known.name);
+      if (noteEmptied !== undefined && isEmptied(known, item)) emptied.push(known.name);
     }
     noteEmptied?.(result, emptied);
     return result;
@@ -112,7 +113,9 @@ export function messageReader(message: DescMessage): MessageReader {
     const read = fieldReader(field);
     const takesNull = field.fieldKind === "message" && isValue(field.message);
     const { name } = field;
-    for (const key of requestKeysOf(field)) keys.set(key, { name, read, isLegacy, takesNull });
+    const isMap = field.fieldKind === "map";
+    const keyReader = { name, read, isLegacy, takesNull, isMap };
+    for (const key of requestKeysOf(field)) keys.set(key, keyReader);
   }
   return reader;
 }
@@ -130,7 +133,8 @@ function emptiedNoter(
   };
 }
 
-function isEmptyList(value: unknown): boolean {
+function isEmptied({ isMap }: KeyReader, value: unknown): boolean {
+  if (isMap) return isJsonObject(value) && isEmpty(value);
   return Array.isArray(value) && value.length === 0;
 }
 
