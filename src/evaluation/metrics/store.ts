@@ -3,6 +3,7 @@
 import type { ProjectId } from "../../base/ids.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
 import { namedRows } from "../../postgres/named-rows.ts";
+import { readSizedPage, type RowsPage } from "../../postgres/sized-page.ts";
 import type { Definition, MetricType, RoutedEvaluator } from "./definition.ts";
 
 /** An evaluator with its deployed version. */
@@ -62,17 +63,12 @@ export async function findMetric(
   return row;
 }
 
-/** Maximum bytes of text of a page, which ends before a row past it, but has one row at least. */
-const pageBytesMax = 16_000_000;
-
 export type MetricsPage = {
   readonly limit: number;
   readonly afterName: string;
   readonly type: MetricType | undefined;
   readonly id: string | undefined;
 };
-
-export type RowsPage<T> = { readonly rows: readonly T[]; readonly hasMore: boolean };
 
 /** Returns evaluators by name in byte order; fewer than `limit` if they are large. */
 export async function listMetrics(
@@ -82,35 +78,18 @@ export async function listMetrics(
 ): Promise<RowsPage<MetricRow>> {
   const ofType = type === undefined ? sql`true` : sql`content ->> 'type' = ${type}`;
   const ofId = id === undefined ? sql`true` : sql`evaluators.evaluator_id = ${id}`;
-  const page = sql`
+  const rows = sql`
     ${selectMetrics(sql)}
     where evaluators.project_id = ${projectId} and evaluators.deleted_at is null
       and evaluators.name collate "C" > ${afterName} and ${ofType} and ${ofId}
     order by evaluators.name collate "C"
     limit ${limit + 1}`;
-  return cut<MetricRow>(sql, page, { order: sql`definition ->> 'name' collate "C"`, limit });
-}
-
-/** Selects the rows of a page from the rows found, which are one more than its limit. */
-async function cut<T>(
-  sql: Sql,
-  page: Fragment,
-  { order, limit }: { readonly order: Fragment; readonly limit: number },
-): Promise<RowsPage<T>> {
-  const rows = await sql<(T & { found: number })[]>`
-    select *
-    from (
-      select *,
-        coalesce(sum(octet_length(definition::text)) over (
-          order by ${order} rows between unbounded preceding and 1 preceding
-        ), 0) as bytes,
-        (count(*) over ())::integer as found
-      from (${page}) as page
-    ) as page
-    where bytes < ${pageBytesMax}
-    order by ${order}
-    limit ${limit}`;
-  return { rows, hasMore: (rows[0]?.found ?? 0) > rows.length };
+  return readSizedPage<MetricRow>(sql, {
+    rows,
+    content: "definition",
+    order: sql`definition ->> 'name' collate "C"`,
+    limit,
+  });
 }
 
 /** Returns the online evaluators of a project. */
@@ -279,12 +258,17 @@ export async function listVersions(
   id: string,
   { limit, afterVersion }: { readonly limit: number; readonly afterVersion: number },
 ): Promise<RowsPage<VersionRow>> {
-  const page = sql`
+  const rows = sql`
     select ${versionColumnsOf(sql)}
     from evaluator_versions
     join evaluators using (evaluator_id)
     where evaluator_id = ${id} and version > ${afterVersion}
     order by version
     limit ${limit + 1}`;
-  return cut<VersionRow>(sql, page, { order: sql`version`, limit });
+  return readSizedPage<VersionRow>(sql, {
+    rows,
+    content: "definition",
+    order: sql`version`,
+    limit,
+  });
 }

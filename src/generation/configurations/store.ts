@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
 import { namedRows } from "../../postgres/named-rows.ts";
+import { readSizedPage, type RowsPage } from "../../postgres/sized-page.ts";
 import type { ConfigurationType, Content, Environment } from "./configuration.ts";
 
 /** Content as it is stored; the tags stand beside it. */
@@ -36,8 +37,6 @@ export type VersionRow = {
   /** Environments in which this version is deployed. */
   readonly environments: readonly Environment[];
 };
-
-export type RowsPage<T> = { readonly rows: readonly T[]; readonly hasMore: boolean };
 
 /** Returns the deployed environments of a configuration, of one version if it is given. */
 function environmentsOf(sql: Sql, condition: Fragment): Fragment {
@@ -110,9 +109,6 @@ export async function findId(
   return row?.id;
 }
 
-/** Maximum bytes of text of a page, which ends before a row past it, but has one row at least. */
-const pageBytesMax = 16_000_000;
-
 export type ConfigurationsPage = {
   readonly limit: number;
   readonly afterName: string;
@@ -128,35 +124,18 @@ export async function listConfigurations(
   { limit, afterName, name, environment, tags }: ConfigurationsPage,
 ): Promise<RowsPage<ConfigurationRow>> {
   const ofName = name === undefined ? sql`true` : sql`name = ${name}`;
-  const page = sql`
+  const rows = sql`
     ${selectConfigurations(sql, environment)}
       and project_id = ${projectId} and name collate "C" > ${afterName} and ${ofName}
       and tags @> ${[...tags]}::text[]
     order by name collate "C"
     limit ${limit + 1}`;
-  return cut<ConfigurationRow>(sql, page, { order: sql`name collate "C"`, limit });
-}
-
-/** Selects the rows of a page from the rows found, which are one more than its limit. */
-async function cut<T>(
-  sql: Sql,
-  page: Fragment,
-  { order, limit }: { readonly order: Fragment; readonly limit: number },
-): Promise<RowsPage<T>> {
-  const rows = await sql<(T & { found: number })[]>`
-    select *
-    from (
-      select *,
-        coalesce(sum(octet_length(content::text)) over (
-          order by ${order} rows between unbounded preceding and 1 preceding
-        ), 0) as bytes,
-        (count(*) over ())::integer as found
-      from (${page}) as page
-    ) as page
-    where bytes < ${pageBytesMax}
-    order by ${order}
-    limit ${limit}`;
-  return { rows, hasMore: (rows[0]?.found ?? 0) > rows.length };
+  return readSizedPage<ConfigurationRow>(sql, {
+    rows,
+    content: "content",
+    order: sql`name collate "C"`,
+    limit,
+  });
 }
 
 /** Inserts a configuration without its first version, which the caller inserts after it. */
@@ -281,10 +260,10 @@ export async function listVersions(
   id: string,
   { limit, afterVersion }: { readonly limit: number; readonly afterVersion: number },
 ): Promise<RowsPage<VersionRow>> {
-  const page = sql`
+  const rows = sql`
     ${selectVersions(sql)}
     where configuration_id = ${id} and version > ${afterVersion}
     order by version
     limit ${limit + 1}`;
-  return cut<VersionRow>(sql, page, { order: sql`version`, limit });
+  return readSizedPage<VersionRow>(sql, { rows, content: "content", order: sql`version`, limit });
 }
