@@ -54,7 +54,7 @@ export function createAnswerGatherer(choices: number, keep: Keep): AnswerGathere
     let one = gathered.get(index);
     if (!one) {
       if (gathered.size === choicesMax) return false;
-      one = { message: {}, toolCalls: new Map(), finishReason: undefined };
+      one = { message: {}, toolCalls: [], finishReason: undefined };
       gathered.set(index, one);
     }
     one.finishReason = textOf(choice["finish_reason"]) ?? one.finishReason;
@@ -144,9 +144,11 @@ const runningTexts: ReadonlySet<string> = new Set([
   "transcript",
 ]);
 
+type ToolCall = { readonly index: number; readonly call: Record<string, JsonValue> };
+
 type Gathered = {
   readonly message: Record<string, JsonValue>;
-  readonly toolCalls: Map<number, Record<string, JsonValue>>;
+  readonly toolCalls: ToolCall[];
   finishReason: string | undefined;
 };
 
@@ -156,17 +158,27 @@ function addDelta(to: Gathered, delta: JsonObject, keep: Keep): boolean {
   return !isJsonArray(toolCalls) || toolCalls.every((call, at) => addToolCall(to, call, at, keep));
 }
 
-function addToolCall({ toolCalls }: Gathered, call: JsonValue, at: number, keep: Keep): boolean {
-  if (!isJsonObject(call)) return true;
-  const index = typeof call["index"] === "number" ? call["index"] : at;
-  let one = toolCalls.get(index);
-  if (!one) {
-    if (toolCalls.size === toolCallsMax) return false;
-    one = {};
-    toolCalls.set(index, one);
+function addToolCall({ toolCalls }: Gathered, part: JsonValue, at: number, keep: Keep): boolean {
+  if (!isJsonObject(part)) return true;
+  const given = typeof part["index"] === "number" ? part["index"] : undefined;
+  let one = toolCalls.findLast(({ index }) => index === (given ?? at));
+  if (!one || isNext(part, one.call)) {
+    if (toolCalls.length === toolCallsMax) return false;
+    one = { index: given ?? (one ? toolCalls.length : at), call: {} };
+    toolCalls.push(one);
   }
-  merge(one, without(call, "index"), keep);
+  merge(one.call, without(part, "index"), keep);
   return true;
+}
+
+/**
+ * Returns whether a part begins another call than the last one of its index. Some servers give all
+ * calls one index, or none; others give each part of one call another id, but no name.
+ */
+function isNext(part: JsonObject, { id: last }: JsonObject): boolean {
+  const { id, function: called } = part;
+  const isNamed = isJsonObject(called) && textOf(called["name"]) !== undefined;
+  return isNamed && textOf(id) !== undefined && textOf(last) !== undefined && id !== last;
 }
 
 /** Merges a part: running texts and lists are appended, objects merged, other values replaced. */
@@ -203,7 +215,7 @@ function lengthOf(value: JsonValue | undefined): number {
 }
 
 function toMessage({ message, toolCalls }: Gathered): JsonObject {
-  if (toolCalls.size === 0) return message;
-  const calls = [...toolCalls].toSorted(([a], [b]) => a - b).map(([, call]) => call);
+  if (toolCalls.length === 0) return message;
+  const calls = toolCalls.toSorted((a, b) => a.index - b.index).map(({ call }) => call);
   return { ...message, tool_calls: calls };
 }

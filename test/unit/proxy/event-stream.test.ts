@@ -147,6 +147,46 @@ describe("a stream of the OpenAI API", () => {
     });
   });
 
+  test.each([
+    { name: "with one index", index: { index: 0 }, more: { index: 0 } },
+    { name: "without an index", index: {}, more: {} },
+  ])("keeps the calls of a server apart that sends them $name", async ({ index, more }) => {
+    const call = (id: string, name: string, text: string): string =>
+      chunkOf({
+        tool_calls: [
+          { ...index, id, type: "function", function: { name, arguments: text } },
+          ...(id === "c" ? [{ ...more, id: "d", function: { name: "f", arguments: "{}" } }] : []),
+        ],
+      });
+
+    const { answer } = await pass([
+      call("a", "f", '{"x":1}'),
+      call("b", "f", "{}"),
+      call("c", "g", ""),
+    ]);
+
+    expect(answer.outputs["tool_calls"]).toEqual([
+      { id: "a", type: "function", function: { name: "f", arguments: '{"x":1}' } },
+      { id: "b", type: "function", function: { name: "f", arguments: "{}" } },
+      { id: "c", type: "function", function: { name: "g", arguments: "" } },
+      { id: "d", function: { name: "f", arguments: "{}" } },
+    ]);
+  });
+
+  test("puts one call together of which a part repeats the name or has another id", async () => {
+    const part = (rest: object): string => chunkOf({ tool_calls: [{ index: 0, ...rest }] });
+
+    const { answer } = await pass([
+      part({ id: "a", function: { name: "f", arguments: "{" } }),
+      part({ id: "a", function: { name: "f", arguments: '"x":' } }),
+      part({ id: "b", function: { arguments: "1}" } }),
+    ]);
+
+    expect(answer.outputs["tool_calls"]).toEqual([
+      { id: "b", function: { name: "f", arguments: '{"x":1}' } },
+    ]);
+  });
+
   test("keeps several choices apart", async () => {
     const pieces = [
       chunkOf({ role: "assistant", content: "b" }, null, 1),
