@@ -205,12 +205,20 @@ describe("/openapi.json", () => {
     if (request) expect(faults(request, body)).toEqual([]);
   });
 
+  const jsonLines = "application/x-ndjson";
+  const parquet = "application/vnd.apache.parquet";
+  const dataset = "/v1/datasets/{dataset_id}";
   test.each([
-    { path: "/chat", types: [jsonType, "text/event-stream"] },
-    { path: "/chat/stream", types: ["text/event-stream"] },
-    { path: "/v1/chat/completions", types: [jsonType, "text/event-stream"] },
-  ])("says in which forms $path is answered", ({ path, types }) => {
-    expect(Object.keys(answerOf("POST", path, 200).content ?? {})).toEqual(types);
+    { call: "POST /chat", types: [jsonType, "text/event-stream"] },
+    { call: "POST /chat/stream", types: ["text/event-stream"] },
+    { call: "POST /v1/chat/completions", types: [jsonType, "text/event-stream"] },
+    { call: "POST /v1/events/stream", types: [jsonLines, parquet] },
+    { call: `GET ${dataset}/export`, types: [jsonLines, parquet, "text/csv"] },
+    { call: `POST ${dataset}/import`, types: [jsonLines] },
+  ])("says in which forms $call is answered", ({ call: route, types }) => {
+    const [method = "", path = ""] = route.split(" ");
+
+    expect(Object.keys(answerOf(method, path, 200).content ?? {})).toEqual(types);
   });
 
   test.each([

@@ -11,6 +11,7 @@ import { jsonKeyOf } from "../rest/field-names.ts";
 import { answersHttpBody, httpBodyField } from "../rest/http-body.ts";
 import { bindingsOf, type RestBinding } from "../rest/http-rule.ts";
 import { formatPathTemplate } from "../rest/path-template.ts";
+import type { StreamEncoder } from "../rest/stream.ts";
 import { commentOf } from "./comments.ts";
 import { fixedPaths, fixedSchemas } from "./fixed-paths.ts";
 import { type Components, fieldSchema, type Form, messageSchema, type Schema } from "./schemas.ts";
@@ -23,13 +24,15 @@ export type OpenApiOptions = {
   readonly version: string;
   readonly bodyLimits: BodyLimits;
   readonly bytesInFlightMax: number;
+  readonly streamEncoders: readonly StreamEncoder[];
 };
 
 /** Returns the document of the methods with http rules, as JSON text. */
 export function createOpenApiDocument(
   methods: readonly DescMethod[],
-  { version, bodyLimits, bytesInFlightMax }: OpenApiOptions,
+  options: OpenApiOptions,
 ): Uint8Array {
+  const { version, bodyLimits, bytesInFlightMax } = options;
   const components: Components = new Map();
   const paths: Paths = {};
   for (const method of methods) {
@@ -41,7 +44,7 @@ export function createOpenApiDocument(
         ),
       });
       const routes = (paths[path] ??= {});
-      routes[binding.httpMethod.toLowerCase()] = operation(binding, index, components, bodyLimits);
+      routes[binding.httpMethod.toLowerCase()] = operation(binding, index, components, options);
     });
   }
   const document = {
@@ -82,7 +85,7 @@ function operation(
   binding: RestBinding,
   index: number,
   components: Components,
-  bodyLimits: BodyLimits,
+  { bodyLimits, streamEncoders }: OpenApiOptions,
 ): Schema {
   const { method, path } = binding;
   const description = commentOf(`${method.parent.typeName}.${method.name}`);
@@ -99,7 +102,7 @@ function operation(
     parameters: [...pathParameters(binding, components), ...queryParameters(binding, components)],
     ...(body ? { requestBody: body } : {}),
     responses: {
-      [binding.successStatus]: answerOf(binding, components),
+      [binding.successStatus]: answerOf(binding, components, streamEncoders),
       400: { $ref: `#/components/responses/${errors.badRequest}` },
       404: { $ref: "#/components/responses/NotFound" },
       default: { $ref: `#/components/responses/${errors.other}` },
@@ -178,16 +181,24 @@ function withoutPathFields(binding: RestBinding, schema: Schema, components: Com
   return { ...rest, ...(left.length > 0 ? { required: left } : {}) };
 }
 
-function answerOf(binding: RestBinding, components: Components): Schema {
+function answerOf(
+  binding: RestBinding,
+  components: Components,
+  streamEncoders: readonly StreamEncoder[],
+): Schema {
   const { method, hasTextTimes, isNullFree } = binding;
   const isProjected = binding.projection !== undefined;
   const form: Form = { side: "answer", isTextTimes: hasTextTimes, isNullFree, isProjected };
   if (answersHttpBody(method)) return httpBodyAnswer(method);
   if (isTwin(method)) return { description: "Server-sent events", content: eventStream };
   if (method.methodKind === "server_streaming") {
+    const files = streamEncoders.filter(({ output }) => output === method.output);
     return {
       description: "JSON Lines: one value a line",
-      content: { "application/x-ndjson": { schema: lineSchema(method.output, form, components) } },
+      content: {
+        "application/x-ndjson": { schema: lineSchema(method.output, form, components) },
+        ...Object.fromEntries(files.map(({ mediaType }) => [mediaType, { schema: aFile }])),
+      },
     };
   }
   const schema = binding.answerField
