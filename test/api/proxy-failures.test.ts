@@ -55,6 +55,14 @@ describe.each([
     expect(attempts[1]?.error).toBeUndefined();
   });
 
+  test("that is an error with status 200 fails with the provider's words", async () => {
+    const answer = await chat("up/error-body");
+
+    expect(answer.status).toBe(502);
+    expect(bodyOf(answer).message).toContain("the context is too long");
+    expect((await proxied.eventOf(answer)).error).toMatch(/the context is too long$/);
+  });
+
   test.each([
     { alias: "steady", failures: 2 },
     { alias: "unreachable", failures: 2 },

@@ -3,7 +3,7 @@
 
 import type { Dispatcher } from "undici";
 import { refuse } from "../../base/errors.ts";
-import { isJsonObject, tryParseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
@@ -145,13 +145,18 @@ async function readWhole(
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(text);
   if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
-    if (isJsonObject(json) && isJsonObject(json["error"])) throw failedAnswer(connection, bytes);
+    if (hasError(json)) throw failedAnswer(connection, bytes);
     throw malformedFault(connection, `with a body that is not a valid ${operation} of its API`);
   }
   const { "content-type": type } = headers;
   const isJson = typeof type === "string" && type.startsWith(jsonType);
   const contentType = isJson ? type : jsonType;
   return { kind: "whole", bytes, json, contentType };
+}
+
+/** Returns whether an answer with status 200 reports a failure. */
+function hasError(json: JsonValue | undefined): boolean {
+  return isJsonObject(json) && isJsonObject(json["error"]);
 }
 
 async function readStream(
@@ -161,7 +166,8 @@ async function readStream(
 ): Promise<StreamAnswer> {
   const type = headers["content-type"];
   if (typeof type !== "string" || !type.startsWith(streamType)) {
-    body.destroy();
+    const text = await orFault(connection, "body", signal, () => readUpTo(body, errorBytesMax));
+    if (hasError(tryParseJson(text.toString()))) throw failedAnswer(connection, text);
     throw malformedFault(connection, "with a body that is not an event stream");
   }
   const arriving = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();

@@ -41,6 +41,10 @@ export async function performChat(
     sendMalformed(response, ask);
     return;
   }
+  if (plays.errorBody) {
+    send(response, 200, dialect.toError(400, "stand-in says that the context is too long"));
+    return;
+  }
   const reply = replyTo(ask, plays, text);
   if (!ask.isStream) {
     await sendWhole(exchange, withoutEnd(dialect.toAnswer(ask, reply), plays));

@@ -34,6 +34,8 @@ const patterns = {
   noChoices: /no-choices$/,
   /** An unreadable answer with status 200. */
   malformed: /malformed$/,
+  /** An error with status 200, of a stream too. */
+  errorBody: /error-body$/,
   /** A stream that is unreadable from its middle on. */
   malformedStream: /malformed-stream$/,
   /** An endless answer, whole or streamed, as fast as the client reads. */
