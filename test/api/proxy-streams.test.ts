@@ -106,6 +106,13 @@ describe("a stream", () => {
     expect(JSON.stringify(event)).toContain("stream_options.include_usage");
   });
 
+  test("that was asked for its usage in vain does not say to ask for it", async () => {
+    const more = { stream_options: { include_usage: true } };
+    const event = await proxied.eventOf(await proxied.chat(streamOf("no-usage", more)));
+
+    expect(event.metadata["cost_unknown"]).toBe("the provider told no token counts");
+  });
+
   test("comes event by event, and ends only once the generation is stored", async () => {
     const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

@@ -10,7 +10,9 @@ import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { Charge } from "../budgets/gate.ts";
+import { asksUsage } from "../openai/stream-usage.ts";
 import type { Prices } from "../prices/prices.ts";
+import { speaksOpenAi } from "../provider.ts";
 import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
 
 /** Ids in a trace from the request; they have 1 to 128 printable characters. */
@@ -100,7 +102,12 @@ export function estimateOf(prices: Prices, generation: FinishedGeneration): Cost
     requestedModel: model,
     usage: answer?.usage,
     atMs: generation.startedAtMs,
-    isOpenAiStream: source === "proxy" && request.isStream && generation.error === undefined,
+    isUsageUnasked:
+      source === "proxy" &&
+      request.isStream &&
+      generation.error === undefined &&
+      speaksOpenAi(connection.type) &&
+      !asksUsage(request.body),
   });
 }
 

@@ -23,8 +23,8 @@ export type PricedCall = {
   readonly requestedModel?: string | undefined;
   readonly usage: Usage | undefined;
   readonly atMs: number;
-  /** True for a stream of the OpenAI API, which reports `usage` only on request. */
-  readonly isOpenAiStream?: boolean;
+  /** True for a stream of the OpenAI API, which reports `usage` only on request, without one. */
+  readonly isUsageUnasked?: boolean;
 };
 
 export type Prices = {
@@ -69,8 +69,8 @@ export function createPrices(): Prices {
 
   return {
     estimate(call) {
-      const { usage, requestedModel, isOpenAiStream = false } = call;
-      if (!usage) return unknown(isOpenAiStream ? `${noUsage}; ${usageHint}` : noUsage);
+      const { usage, requestedModel, isUsageUnasked = false } = call;
+      if (!usage) return unknown(isUsageUnasked ? `${noUsage}; ${usageHint}` : noUsage);
       if (promptTokens(usage) + completionTokens(usage) === 0)
         return unknown("0 tokens are counted");
       const estimate = estimateOf(call, usage, call.atMs);

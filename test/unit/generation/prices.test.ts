@@ -149,7 +149,7 @@ describe("an unknown price is null, with the reason", () => {
     ["no tokens were told", { usage: undefined }, /told no token counts$/],
     [
       "a stream was not asked for its tokens",
-      { usage: undefined, isOpenAiStream: true },
+      { usage: undefined, isUsageUnasked: true },
       /stream_options\.include_usage/,
     ],
     ["0 tokens were told", { usage: none }, /0 tokens/],
