@@ -255,6 +255,28 @@ test("ten failures in a row end an execution, and a resumption tries again", asy
   await run.until("failed");
 }, 300_000);
 
+test("a datapoint that a resumption repeats has the result of its last attempt", async () => {
+  const run = await givenAnExecutableRun(service, "flaky-400-1", 1);
+  const reading = "def evaluate(event):\n    return event['outputs']['content'] != ''\n";
+  await run.project.make({ ...onModels, filters: { filterArray: [] }, criteria: reading });
+  const result = () => run.project.ok(`GET /v1/runs/${run.runId}/result`);
+  await run.start({ concurrency: 1 });
+  await run.until("completed");
+  const before = await result();
+
+  await run.change("resume");
+  await run.until("completed");
+
+  expect(before).toMatchObject({ passed: [], failed: run.datapointIds });
+  const after = await result();
+  expect(after).toMatchObject({ passed: run.datapointIds, failed: [] });
+  expect(after["datapoints"]).toHaveLength(1);
+  const progress = await run.project.ok(`GET /v1/runs/${run.runId}/progress`);
+  expect(progress).toMatchObject({ events: 2, total: { scored: 2, failed: 0 } });
+  // What failed stays in the log.
+  expect((await eventsOf(run)).models).toHaveLength(2);
+}, 300_000);
+
 test("a call that fails for a moment is repeated with the same key", async () => {
   const run = await givenAnExecutableRun(service, "flaky-500-5", 3);
 

@@ -16,6 +16,7 @@ import type {
 } from "../../generation/configured/configured-calls.ts";
 import { withoutFault } from "../../generation/calls/store-generation.ts";
 import type { EventWrite } from "../../tracing/events/event.ts";
+import { retriedBy } from "../../tracing/run-events/run-events.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { DatapointContent } from "../datasets/datapoint.ts";
 
@@ -43,10 +44,10 @@ const pauseMsDefault = 1_000;
 /** Maximum waits for a place in one step. */
 const waitsMax = 5;
 
-/** Ids of the events of a datapoint. */
+/** Ids of the events of a datapoint; each attempt has a session of its own. */
 export function idsOf({ project, runId, datapointId, attempt }: Identity) {
   const text = `${project.projectId} ${runId} ${datapointId}`;
-  const sessionId = deriveUuid(`session ${text}`);
+  const sessionId = deriveUuid(`session ${text}${attempt === 1 ? "" : ` ${attempt}`}`);
   return { sessionId, generationId: deriveUuid(`${text} ${attempt}`), parentId: sessionId };
 }
 
@@ -60,6 +61,7 @@ export async function runDatapoint(
 ): Promise<DatapointOutcome> {
   const startedAtMs = Date.now();
   const end = await callUntilEnded(parts, run, signal);
+  if (run.attempt > 1) await takeOut(parts, run);
   await store(parts, run, end, startedAtMs);
   return { cost: end.cost, error: end.error ?? null };
 }
@@ -134,6 +136,17 @@ function refused(run: DatapointRun, { reason, message }: ServiceError): Configur
 
 function metadataOf({ runId, datasetId, datapointId }: DatapointRun): JsonObject {
   return { run_id: runId, dataset_id: datasetId, datapoint_id: datapointId };
+}
+
+/** Takes the events of the failed attempt before out of the run, with their scores. */
+async function takeOut({ tracingOf }: DatapointParts, run: DatapointRun): Promise<void> {
+  const { projectId, orgId: organization } = run.project;
+  const { events } = tracingOf(run.project);
+  const before = idsOf({ ...run, attempt: run.attempt - 1 });
+  const update = { metadata: { [retriedBy]: idsOf(run).sessionId } };
+  for (const id of [before.sessionId, before.generationId]) {
+    await events.enrich(projectId, id, update, { organization });
+  }
 }
 
 /** Stores the session and the model event; a part that no event can hold is left out. */

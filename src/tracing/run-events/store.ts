@@ -27,6 +27,9 @@ export type RunEventPart = {
 /** Sessions of a run: those that the run lists, in addition to those whose events name it. */
 export type RunSessions = { readonly runId: string; readonly sessionIds: readonly string[] };
 
+/** Key of an event's metadata: the session that took its place in its run. */
+export const retriedBy = "retried_by";
+
 /** Returns the condition that names the sessions of a run, as a query of their ids. */
 function selectSessions(sql: Sql, projectId: string, { runId, sessionIds }: RunSessions): Fragment {
   return sql`
@@ -34,6 +37,7 @@ function selectSessions(sql: Sql, projectId: string, { runId, sessionIds }: RunS
     from events
     where project_id = ${projectId} and event_type <> 'pending'
       and metadata @> ${escapeJson(JSON.stringify({ run_id: runId }))}::text::jsonb
+      and not metadata ? ${retriedBy}::text
     union
     select unnest(${sessionIds.map(escapeText)}::text[])`;
 }
