@@ -49,6 +49,8 @@ const scores: readonly ScoreRow[] = [
   { answer: "[[0]]", rule: ofFive, score: 0 },
   { answer: "[[5.0]]", rule: ofFive, score: 5 },
   { answer: "[[**4**]]", rule: ofFive, score: 4 },
+  { answer: "**[[4]]**", rule: ofFive, score: 4 },
+  { answer: "It is *so*.\n\n**[[4]]**", rule: ofFive, score: 4, explanation: "It is *so*." },
   { answer: '[["4"]]', rule: ofFive, score: 4 },
   { answer: "[[4/5]]", rule: ofFive, score: 4 },
   { answer: "[[4 / 5]]", rule: ofFive, score: 4 },

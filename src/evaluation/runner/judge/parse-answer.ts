@@ -39,10 +39,13 @@ function fromBrackets(answer: string): Found | undefined {
   const last = [...answer.matchAll(bracketed)].at(-1);
   if (!last) return undefined;
   const [whole, inner = ""] = last;
-  const before = answer.slice(0, last.index).replace(label, "");
+  const before = answer.slice(0, last.index).replace(emphasis, "$1").replace(label, "");
   const after = answer.slice(last.index + whole.length).replace(/^[*_`.]+/, "");
   return { value: inner, explanation: toWords(`${before}${after}`) };
 }
+
+/** Emphasis that begins before a score and ends after it, as in `**[[4]]**`. */
+const emphasis = /(^|\s)[*_`]+$/;
 
 /**
  * Label at the start of a line and directly before a score, such as `Final score:`; not part of the
