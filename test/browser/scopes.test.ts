@@ -3,11 +3,29 @@
 
 import { describe, expect, test } from "vitest";
 import type { Page } from "playwright-core";
+import { readConfig } from "../../src/config.ts";
 import { patience } from "../support/patience.ts";
 import { givenADataplane } from "../support/workflows.ts";
 import { givenApp } from "./support/given-app.ts";
 
-const app = givenApp({ flags: () => ({ "dataplane-assignment": "manual" }) });
+const app = givenApp({
+  flags: () => ({ "dataplane-assignment": "manual" }),
+  // The administrator has roles below the organizations too, two of them in one another.
+  async prepare({ service: { url, controlPlaneKey, project } }) {
+    const { adminEmail: email } = readConfig({}, {});
+    for (const [path, role] of [
+      [`workspaces/${project.workspaceId}`, "workspace_member"],
+      [`projects/${project.projectId}`, "project_viewer"],
+    ]) {
+      const answer = await fetch(`${url}/v1/${path}/members`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${controlPlaneKey}` },
+        body: JSON.stringify({ email, role }),
+      });
+      expect(answer.status).toBe(200);
+    }
+  },
+});
 
 const scopes = (page: Page) => page.getByRole("navigation", { name: "Scopes", exact: true });
 
@@ -76,6 +94,19 @@ describe("an administrator", () => {
 });
 
 describe("the tree of scopes", () => {
+  test("shows a scope once, in which the person has a role, below the one above it", async () => {
+    const { page, faults } = await app.open("/app/settings");
+    const { projectName } = app.service.project;
+    const { projectName: other } = app.service.otherProject;
+    const found = scopes(page).getByRole("button", { name: projectName, exact: true });
+
+    await scopes(page).getByRole("button", { name: other, exact: true }).first().waitFor();
+    await expect.poll(() => found.count(), patience).toBe(1);
+
+    expect(await found.locator("xpath=ancestor::li").count()).toBe(4);
+    expect(faults).toEqual([]);
+  });
+
   test.each([
     { theme: "light", size: "wide" },
     { theme: "dark", size: "narrow" },
@@ -127,6 +158,16 @@ describe("the tree of scopes", () => {
 
 describe("the settings of a project", () => {
   const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?tab=${tab}`;
+
+  test("show the role of a member whom a key with a long name has added", async () => {
+    const { page, faults } = await app.open(path("members"));
+
+    const role = page.getByRole("combobox").first();
+    await role.waitFor();
+
+    expect((await role.boundingBox())?.width).toBeGreaterThan(100);
+    expect(faults).toEqual([]);
+  });
 
   test("have the kind of keys in their address", async () => {
     const { page, faults } = await app.open(path("keys"));

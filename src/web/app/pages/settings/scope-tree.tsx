@@ -9,7 +9,7 @@ import {
   Plus,
   Server,
 } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
@@ -48,9 +48,13 @@ export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
   const grants = "me" in signIn ? signIn.me.grants : [];
   const [isCreating, setCreating] = useState(false);
   const orgs = useRpc(OrganizationService.method.listOrganizations, { limit: 1_000 });
+  const [found, onFound] = useFoundIds();
   const lower = grants
     .filter(({ scopeType }) => isLevel(scopeType) && scopeType !== "org")
-    .map(({ scopeType, scopeId }) => ({ level: scopeType as Level, id: scopeId }));
+    .filter(({ scopeId }, at) => at === grants.findIndex((one) => one.scopeId === scopeId))
+    .map(({ scopeType, scopeId }) => ({ level: scopeType as Level, id: scopeId }))
+    .filter(({ id }) => !found.has(id));
+  const shared = { chosen, onChoose, onFound };
   const tree = useRef<HTMLElement>(null);
   useEffect(() => (tree.current ? keepChosenInView(tree.current) : undefined), [chosen?.id]);
   const mayCreate = grants.some(({ scopeType }) => scopeType === "system");
@@ -62,16 +66,10 @@ export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
       {orgs.isPending ? <Loading what="Loading the organizations" /> : null}
       <ul>
         {(orgs.data?.data ?? []).map(({ id, name }) => (
-          <Node
-            key={id}
-            scope={{ level: "org", id }}
-            name={name}
-            chosen={chosen}
-            onChoose={onChoose}
-          />
+          <Node key={id} scope={{ level: "org", id }} name={name} {...shared} />
         ))}
         {lower.map((scope) => (
-          <TopNode key={scope.id} scope={scope} chosen={chosen} onChoose={onChoose} />
+          <TopNode key={scope.id} scope={scope} {...shared} />
         ))}
       </ul>
       {mayCreate ? (
@@ -109,12 +107,32 @@ function keepChosenInView(tree: HTMLElement): () => void {
   };
 }
 
-type NodeProps = ScopeTreeProps & { readonly scope: ScopeRef; readonly name: string };
+type OnFound = (ids: readonly string[]) => void;
 
-function Node({ scope, name, chosen, onChoose }: NodeProps) {
+/** Keeps the ids of scopes that stand below another one, where a role in them adds no place. */
+function useFoundIds(): readonly [ReadonlySet<string>, OnFound] {
+  const [found, setFound] = useState<ReadonlySet<string>>(new Set());
+  const onFound = useCallback<OnFound>((ids) => {
+    setFound((before) => {
+      const after = new Set([...before, ...ids]);
+      return after.size === before.size ? before : after;
+    });
+  }, []);
+  return [found, onFound];
+}
+
+type NodeProps = ScopeTreeProps & {
+  readonly scope: ScopeRef;
+  readonly name: string;
+  /** Called with the ids of the scopes right below. */
+  readonly onFound: OnFound;
+};
+
+function Node({ scope, name, chosen, onChoose, onFound }: NodeProps) {
   const [isOpen, setOpen] = useState(true);
   const below = levelBelow[scope.level];
   const { children, hasMore, error, refetch } = useChildren(scope, isOpen && below !== undefined);
+  useEffect(() => onFound(children.map(({ id }) => id)), [children, onFound]);
   return (
     <li>
       <div className="scope-node" data-chosen={chosen?.id === scope.id}>
@@ -146,8 +164,7 @@ function Node({ scope, name, chosen, onChoose }: NodeProps) {
               key={child.id}
               scope={{ level: below, id: child.id }}
               name={child.name}
-              chosen={chosen}
-              onChoose={onChoose}
+              {...{ chosen, onChoose, onFound }}
             />
           ))}
           {hasMore ? <li className="scope-node-more">The first 1,000 are shown.</li> : null}
