@@ -2,7 +2,7 @@
 // the values of a field. Source: docs/decisions.md, 57.3, 57.4.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { givenAMetricProject } from "../support/metrics.ts";
+import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
@@ -184,14 +184,18 @@ test("a signed-in viewer reads all of these", async () => {
   expect(got.map(({ status }) => status)).toEqual([200, 200, 200]);
 });
 
-test("sessions are found by the sums that their metadata shows", async () => {
-  const project = await givenASession();
-  await project.ok("POST /v1/sessions", { session_id: "own", metadata: { cost: 7 } });
-  const find = async (field: string, operator: string, value?: unknown) => {
+/** Returns what lists the ids of the sessions that meet a filter. */
+const finderOf =
+  (project: MetricProject) => async (field: string, operator: string, value?: unknown) => {
     const filters = JSON.stringify([{ field, operator, value }]);
     const page = await project.ok(`GET /v1/sessions?filters=${encodeURIComponent(filters)}`);
     return (page["sessions"] as Json[]).map(({ session_id }) => session_id);
   };
+
+test("sessions are found by the sums that their metadata shows", async () => {
+  const project = await givenASession();
+  const find = finderOf(project);
+  await project.ok("POST /v1/sessions", { session_id: "own", metadata: { cost: 7 } });
 
   const listed = await project.ok("GET /v1/sessions");
 
@@ -205,4 +209,23 @@ test("sessions are found by the sums that their metadata shows", async () => {
   expect(await find("metadata.cost", "exists")).toEqual(["own", "s1"]);
   expect(await find("metadata.prompt_tokens", "is", "6")).toEqual(["s1"]);
   expect(await find("metadata.num_events", "is", 0)).toEqual(["own"]);
+});
+
+test("sessions are found by the feedback that their metadata shows", async () => {
+  const project = await givenAMetricProject(service);
+  const find = finderOf(project);
+  const give = (session_id: string, more: object) =>
+    project.ok("POST /v1/sessions", { session_id, start_time: 1_700_000_000_000, ...more });
+  await give("a", {});
+  await give("b", { feedback: { rating: 1 } });
+  await give("c", { metadata: { has_feedback: true } });
+  await give("d", { metadata: { has_feedback: "yes" } });
+
+  const { sessions } = await project.ok("GET /v1/sessions");
+
+  const shown = (sessions as Json[]).map((one) => (one["metadata"] as Json)["has_feedback"]);
+  expect(shown).toEqual(["yes", true, true, false]);
+  expect(await find("metadata.has_feedback", "is", true)).toEqual(["c", "b"]);
+  expect(await find("metadata.has_feedback", "is", false)).toEqual(["a"]);
+  expect(await find("has_feedback", "is", true)).toEqual(["b"]);
 });

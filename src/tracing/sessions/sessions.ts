@@ -65,7 +65,8 @@ const sessionColumns: Columns = {
   session_name: "text",
   has_feedback: "boolean",
   ...Object.fromEntries(totalNames.map((name) => [name, "number" as const])),
-  // Answers show these sums in the metadata too.
+  // Answers show these in the metadata too.
+  "metadata.has_feedback": "boolean",
   ...Object.fromEntries(shownTotalNames.map((name) => [`metadata.${name}`, "number" as const])),
 };
 

@@ -162,6 +162,8 @@ const totalSql: ColumnSql = {
   cost: (sql) => sql`case when t.num_costs > 0 then t.cost end`,
 };
 
+const hasFeedbackSql = (sql: Sql) => sql`(coalesce(t.num_feedback, 0) > 0)`;
+
 /** Returns SQL of a sum as the metadata shows it: the sender's own key wins. */
 function shownSql(name: (typeof shownTotalNames)[number]): ColumnSql[string] {
   return (sql) => sql`case
@@ -174,7 +176,11 @@ function shownSql(name: (typeof shownTotalNames)[number]): ColumnSql[string] {
 const sessionColumnSql: ColumnSql = {
   ...eventColumnSql,
   session_name: (sql) => sql`e.event_name`,
-  has_feedback: (sql) => sql`(coalesce(t.num_feedback, 0) > 0)`,
+  has_feedback: hasFeedbackSql,
+  "metadata.has_feedback": (sql) => sql`case
+    when not e.metadata ? 'has_feedback' then ${hasFeedbackSql(sql)}
+    when jsonb_typeof(e.metadata -> 'has_feedback') = 'boolean'
+      then (e.metadata -> 'has_feedback')::boolean end`,
   ...totalSql,
   ...Object.fromEntries(shownTotalNames.map((name) => [`metadata.${name}`, shownSql(name)])),
 };
