@@ -451,6 +451,17 @@ describe("health and pages", () => {
     expect((await rest("GET", "/healthz", { headers: {} })).status).toBe(200);
   });
 
+  test("readyz answers HEAD with the status and the length alone", async () => {
+    isReady = false;
+
+    const got = await fetch(`${service.url}/readyz`, { method: "HEAD" });
+    isReady = true;
+
+    expect(got.status).toBe(503);
+    expect(Number(got.headers.get("content-length"))).toBeGreaterThan(2);
+    expect(await got.text()).toBe("");
+  });
+
   test("a watch tells each change", async () => {
     const health = createClient(Health, createGrpcTransport({ baseUrl: service.url }));
     const statuses: HealthCheckResponse_ServingStatus[] = [];
