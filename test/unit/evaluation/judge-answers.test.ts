@@ -71,6 +71,21 @@ const scores: readonly ScoreRow[] = [
   { answer: "[[good]]", rule: categorical, score: "Good" },
   { answer: "[[NOT GOOD]]", rule: categorical, score: "Not good" },
   { answer: "[[a rather long verdict.]]", rule: text, score: "a rather long verdict." },
+  // After the thoughts of a reasoning model.
+  { answer: '<think>{"score": 0}?</think>\n{"score": 1}', rule: ofFive, score: 1 },
+  {
+    answer: "\n<think>[[1]]</think><think>\n</think>Fine. [[4]]",
+    rule: ofFive,
+    score: 4,
+    explanation: "Fine.",
+  },
+  { answer: "<think>\nHm.\n</think>\n\n4", rule: ofFive, score: 4 },
+  {
+    answer: "It says <think>a</think>. [[4]]",
+    rule: ofFive,
+    score: 4,
+    explanation: "It says <think>a</think>.",
+  },
   // As JSON.
   { answer: '{"score": 4, "explanation": "fine"}', rule: ofFive, score: 4, explanation: "fine" },
   { answer: '{"reasoning": "fine", "rating": 4.5}', rule: ofFive, score: 4.5, explanation: "fine" },

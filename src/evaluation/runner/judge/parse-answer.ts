@@ -14,9 +14,10 @@ type Found = { readonly value: JsonValue; readonly explanation: string | undefin
 /**
  * Parses an answer: as JSON with a score, else by the last `[[x]]`, else by JSON inside it, else as
  * a bare score. The result is checked against the rule; ambiguous text, such as `3 or 4`, is not
- * guessed at.
+ * guessed at. The thoughts of a reasoning model before its answer are not part of the answer.
  */
-export function parseAnswer(answer: string, rule: ScoreRule): ParsedAnswer {
+export function parseAnswer(text: string, rule: ScoreRule): ParsedAnswer {
+  const answer = text.replace(thoughts, "");
   const found =
     fromJson(answer) ?? fromBrackets(answer) ?? fromJson(innerJson(answer)) ?? bare(answer, rule);
   if (!found) {
@@ -32,6 +33,8 @@ export function parseAnswer(answer: string, rule: ScoreRule): ParsedAnswer {
   if ("fault" in checked) return { reason: "INVALID_SCORE", message: checked.fault };
   return { score: checked.score, explanation };
 }
+
+const thoughts = /^(?:\s*<think>[^]*?<\/think>)+/;
 
 const bracketed = /\[\[([^[\]]*)\]\]/g;
 
