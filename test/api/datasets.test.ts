@@ -205,6 +205,7 @@ describe("datapoints of current clients", () => {
     [{ linked_event: "a\nb" }, "linked_event: must be 1 to 128 printable characters"],
     [{ inputs: 3 }, "inputs: must be an object"],
     [{ history: [3] }, "history[0]: must be an object"],
+    [{ history: { role: "user" } }, "history: must be an array"],
   ])("with %j are refused by name", async (body, message) => {
     const project = await givenAMetricProject(service);
 

@@ -199,7 +199,8 @@ function subMessageReader(message: DescMessage): ValueReader {
       try {
         return fromJson(message, value as JsonValue, { recursionLimit: messageDepthMax });
       } catch (error) {
-        throw new FieldFault(`must be a ${message.name}`, { cause: error });
+        const kind = message.name === "ListValue" ? "an array" : "a JSON value";
+        throw new FieldFault(`must be ${kind}`, { cause: error });
       }
     };
   }
