@@ -291,9 +291,13 @@ export function judge(
   }
   if (numbers.some((value) => meets(critical, value))) return { outcome: "critical", error: null };
   if (numbers.length < values.length) {
-    const missing = values.filter(({ value }) => value === null).map((one) => one.projection);
-    const error = `no ${aggregation} of ${missing.join(", ")}`;
-    return { outcome: "insufficient", error };
+    const missing = values.filter(({ value }) => value === null);
+    const faults = missing.map(({ projection, current, baseline }) =>
+      baseline === 0 && typeof current === "number"
+        ? `a change of ${projection} from 0 has no percentage`
+        : `no ${aggregation} of ${projection}`,
+    );
+    return { outcome: "insufficient", error: faults.join("; ") };
   }
   const isResolved = resolved === null || numbers.every((value) => meets(resolved, value));
   return { outcome: isResolved ? "resolved" : "between", error: null };

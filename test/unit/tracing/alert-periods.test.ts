@@ -114,6 +114,17 @@ test.each<{
   expect(got.error === null).toBe(outcome !== "insufficient");
 });
 
+test("a check without a number says of which measure, and why", () => {
+  const values = [
+    { projection: "event_count", value: null, current: 5, baseline: 0 },
+    { projection: "cost", value: null, current: null, baseline: 0 },
+  ];
+
+  const got = judge(anAlert({ kind: "DRIFT" }), { sampleSize: 1, values });
+
+  expect(got.error).toBe("a change of event_count from 0 has no percentage; no AVERAGE of cost");
+});
+
 test("an alert triggers once and is resolved once, whatever lies between", () => {
   const outcomes: Outcome[] = [
     ...(["resolved", "critical", "critical", "between", "failed", "critical"] as const),
