@@ -140,7 +140,9 @@ export function runHandlers({
       const project = projectOf(context);
       const run = await runs.get(project, runId);
       const found = await results.events(project, run, asked, readingOf(context));
-      const scored = found.filter(({ metrics }) => Object.keys(metrics).length > 0);
+      const scored = found.filter(({ metrics }) =>
+        Object.values(metrics).some((score) => score !== null),
+      );
       return { events: scored.map(toScoredEvent), totalEvents: scored.length };
     },
     async getRunSchema({ runId, dateRange }, context) {

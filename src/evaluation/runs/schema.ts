@@ -39,7 +39,8 @@ export async function schemaOf(
       filters,
       reading,
     )) {
-      for (const metric of Object.keys(metrics)) {
+      for (const [metric, score] of Object.entries(metrics)) {
+        if (score === null) continue;
         const kind = { name: `metrics.${metric}`, eventName, eventType };
         kinds.set(JSON.stringify(kind), kind);
       }

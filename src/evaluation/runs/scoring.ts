@@ -23,7 +23,7 @@ export type Score = {
   readonly place: MetricPlace;
   readonly sessionId: string;
   readonly datapointId: string | null;
-  /** Null if the evaluation failed. */
+  /** Never null, unless the evaluation failed. */
   readonly value: JsonValue;
   readonly failure: string | undefined;
   readonly passed: boolean;
@@ -95,9 +95,11 @@ function sessionOf(
 function addEvent(event: RunEvent, kind: Kind, session: OpenSession): void {
   const { metrics, sessionId, datapointId } = event;
   for (const key of Object.keys(metrics)) {
-    const reader = kind.readerOf(key);
-    if (reader.base !== undefined && Object.hasOwn(metrics, reader.base)) continue;
+    // Null is the absence of a score, as it is to filters.
     const value = metrics[key] ?? null;
+    if (value === null) continue;
+    const reader = kind.readerOf(key);
+    if (isOfScore(reader, metrics)) continue;
     const { place, isFailure, group, range, threshold } = reader;
     const isGood = range ? isInRange(value, range) : (passes(value, threshold) ?? true);
     const passed = !isFailure && isGood;
@@ -113,6 +115,12 @@ function addEvent(event: RunEvent, kind: Kind, session: OpenSession): void {
     session.scores.push(score);
     if (!passed) session.passed = false;
   }
+}
+
+/** Returns whether a key is the explanation of a score, or a failure that a score has replaced. */
+function isOfScore({ base, isFailure }: Reader, metrics: RunEvent["metrics"]): boolean {
+  if (base === undefined || !Object.hasOwn(metrics, base)) return false;
+  return !isFailure || metrics[base] !== null;
 }
 
 /** How a key of the metrics of one kind of event is read. */

@@ -97,6 +97,21 @@ test("a result has scores by metric and by datapoint", () => {
   ]);
 });
 
+test("a score of null is no score, and its failure stands", () => {
+  const events = [
+    event(1, { quality: null, quality_explanation: "none" }),
+    event(2, { quality: null, quality_failure: "no model" }),
+    event(3, { quality: 1, quality_failure: "no model", quality_explanation: null }),
+  ];
+
+  const { details, passed, failed } = resultOf(events, judging({ quality: {} }), "average");
+
+  expect(details.map((one) => [one.metricName, one.passed, one.failed])).toEqual([
+    ["quality", ["d3"], ["d2"]],
+  ]);
+  expect([passed, failed]).toEqual([["d1", "d3"], ["d2"]]);
+});
+
 test("a datapoint of several scores passes when each of them does, whatever their order", () => {
   const again = { ...event(3, { quality: 3 }), datapointId: "d1" };
   const events = [event(1, { quality: 1 }), again, event(2, { quality: 2 })];
