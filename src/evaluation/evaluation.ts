@@ -158,7 +158,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     runner,
     eventMemory,
     versions: createMetricVersions({ ...options, codeBytesMax }),
-    why: createWhy({ queue, metrics, tracingOf, runs, scores, failuresMax }),
+    why: createWhy({ queue, backfills, metrics, tracingOf, runs, scores, failuresMax }),
     reliability: createReliability({ metrics, clusters }),
     preview: createPreview({
       findMetric: (...named) => metrics.find(...named),

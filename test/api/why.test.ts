@@ -247,6 +247,26 @@ describe("why, without a run,", () => {
     expect(got["message"]).toMatch(says);
   });
 
+  test("tells of the open backfill that may reach the event", async () => {
+    const eventId = await anEvent();
+    const metricId = await aMetric();
+    const backfills = `/v1/metrics/${metricId}/backfills`;
+    const started = await call(`POST ${backfills}`, {});
+    expect([started.status, started.text]).toEqual([200, expect.any(String)]);
+    const { id } = started.json["data"] as { id: string };
+
+    const running = await why(metricId, eventId);
+    await call(`POST ${backfills}/${id}/cancel`, {});
+    await service.database.sql()`
+      update evaluator_backfills set state = 'cancelled', ended_at = now()
+      where backfill_id = ${id}`;
+    const ended = await why(metricId, eventId);
+
+    expect(running["outcome"]).toBe("not_queued");
+    expect(running["message"]).toMatch(/Its backfill is running, and reaches the event if/);
+    expect(ended["message"]).toMatch(/Run a backfill/);
+  });
+
   test("tells why the service disabled the metric", async () => {
     const [metricId, eventId] = [await aMetric(), await anEvent()];
     const { enablement } = await evaluation.metrics.get(service.projectId, metricId);

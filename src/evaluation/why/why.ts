@@ -6,6 +6,8 @@ import { formatVersion } from "../../base/versions.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
+import type { Backfills } from "../backfills/backfills.ts";
+import { isEnded } from "../end-state.ts";
 import type { Evaluator, Metrics } from "../metrics/metrics.ts";
 import {
   excludedSources,
@@ -67,6 +69,7 @@ export type Why = {
 
 export type WhyOptions = {
   readonly queue: Pick<EvaluationQueue, "waitsSince">;
+  readonly backfills: Pick<Backfills, "list">;
   readonly metrics: Pick<Metrics, "get">;
   readonly tracingOf: TracingOf;
   readonly runs: Pick<Runs, "findEnded">;
@@ -234,14 +237,23 @@ async function explainOpenSession(
   return { outcome: "session_open", message };
 }
 
-async function explainWaiting({ queue }: WhyOptions, { project, eventId }: Facts): Promise<Reason> {
+async function explainWaiting(
+  { queue, backfills }: WhyOptions,
+  { project, evaluator, eventId }: Facts,
+): Promise<Reason> {
   const queuedAt = await queue.waitsSince(project, eventId);
   if (queuedAt) {
     const message = "The event was written a moment ago and waits to be looked at.";
     return { outcome: "queued", message, queuedAt };
   }
+  const { items } = await backfills.list(project, evaluator.id, { limit: 1 });
+  // Only the newest backfill of a metric can be open.
+  const open = items.find(({ state }) => !isEnded(state));
+  const way = open
+    ? `Its backfill is ${open.state}, and reaches the event if it is one that the backfill matches.`
+    : "Run a backfill, or write the event again.";
   const message =
     "The metric would run on the event, but the event was last written before the metric was as " +
-    "it is now. Run a backfill, or write the event again.";
+    `it is now. ${way}`;
   return { outcome: "not_queued", message };
 }
