@@ -84,6 +84,19 @@ test("an empty list ends the filters of a chart, and an absent one keeps them", 
   ]);
 });
 
+test("an empty range returns a chart to the default one, and an absent range stays", async () => {
+  const project = await givenAMetricProject(service);
+  const dateRange = { relative: "30d" };
+  const { data } = await project.ok("POST /v1/charts", { name: "x", metric: "cost", dateRange });
+  const { id } = data as { id: string };
+  const change = async (body: Json) => (await project.ok(`PUT /v1/charts/${id}`, body))["data"];
+
+  expect(await change({ name: "y" })).toMatchObject({ dateRange });
+  expect(await change({ dateRange: {} })).toMatchObject({ dateRange: null });
+  expect(await change({ dateRange })).toMatchObject({ dateRange });
+  expect(await change({ dateRange: { relative: "" } })).toMatchObject({ dateRange: null });
+});
+
 test("a stored chart is answered over its range, without sessions", async () => {
   const project = await givenAMetricProject(service);
   const hour = 3_600_000;

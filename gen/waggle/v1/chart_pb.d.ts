@@ -100,7 +100,7 @@ export declare type ChartFields = Message<"waggle.v1.ChartFields"> & {
   bucketing?: string | undefined;
 
   /**
-   * Default: the last seven days.
+   * Default: the last seven days, to which an empty object returns.
    * buf:lint:ignore FIELD_LOWER_SNAKE_CASE the published name
    *
    * @generated from field: waggle.v1.ChartDateRange dateRange = 7;

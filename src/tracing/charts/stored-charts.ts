@@ -183,8 +183,11 @@ function textOf(
   return given === "" ? null : given;
 }
 
-/** Returns a range to store. Throws INVALID_ARGUMENT naming the field below `path`. */
-export function parseRange(path: string, { relative, gte, lte }: GivenRange): StoredRange {
+/**
+ * Returns a range to store; null for an empty one. Throws INVALID_ARGUMENT naming the field below
+ * `path`.
+ */
+export function parseRange(path: string, { relative, gte, lte }: GivenRange): StoredRange | null {
   if (relative !== undefined && relative !== "") {
     if (gte !== undefined || lte !== undefined) refuse(path, "must be relative or bounds");
     parseLength(`${path}.relative`, relative);
@@ -193,6 +196,7 @@ export function parseRange(path: string, { relative, gte, lte }: GivenRange): St
   for (const [field, time] of Object.entries({ $gte: gte, $lte: lte })) {
     if (time !== undefined && !isTimeMs(time)) refuse(`${path}.${field}`, "must be a time");
   }
+  if (gte === undefined && lte === undefined) return null;
   return { ...(gte !== undefined && { gte }), ...(lte !== undefined && { lte }) };
 }
 
