@@ -300,6 +300,26 @@ describe("PUT /v1/metrics", () => {
     expect(got.json).toMatchObject({ categories: [], threshold: { pass_when: true } });
   });
 
+  test("with [] empties the categories, which only a categorical metric must have", async () => {
+    const project = await givenAMetricProject(service);
+    const categories = [{ category: "good", score: 1 }];
+    const id = await project.make({ ...anEvaluator, return_type: "categorical", categories });
+    const put = (change: object) => project.call(`PUT /v1/metrics/${id}`, change);
+
+    const refused = await put({ categories: [] });
+    const kept = await project.call(`GET /v1/metrics/${id}`);
+    const changed = await put({ categories: [], child_metrics: [], return_type: "string" });
+    const other = await put({ emptied_lists: ["name"] });
+
+    expect([refused.status, refused.json["message"]]).toEqual([
+      400,
+      "categories: are required for return_type categorical",
+    ]);
+    expect(kept.json).toMatchObject({ categories });
+    expect(changed.status).toBe(200);
+    expect(other.status).toBe(400);
+  });
+
   test("of the type parses the text that was there, and drops what only judges have", async () => {
     const project = await givenAMetricProject(service);
     const id = await project.make({ ...judge, scale: 5 });

@@ -666,7 +666,7 @@ export declare type UpdateMetricRequest = Message<"waggle.v1.UpdateMetricRequest
   threshold?: MetricThreshold | undefined;
 
   /**
-   * Replaces the categories, where there are any.
+   * Replaces the categories.
    *
    * @generated from field: repeated waggle.v1.MetricCategory categories = 18;
    */
@@ -720,6 +720,14 @@ export declare type UpdateMetricRequest = Message<"waggle.v1.UpdateMetricRequest
    * @generated from field: optional string project = 25;
    */
   project?: string | undefined;
+
+  /**
+   * Names of lists that a change empties: `categories`, which return_type categorical requires. A list that is
+   * absent stays as it was; over REST, `[]` empties it too, except by the older `PUT /metrics`.
+   *
+   * @generated from field: repeated string emptied_lists = 26;
+   */
+  emptiedLists: string[];
 };
 
 /**

@@ -5,7 +5,7 @@ import type { MetricService } from "../../../gen/waggle/v1/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import type { Metrics } from "./metrics.ts";
-import { toDefinitionFields } from "./metric-input.ts";
+import { toChangedFields, toDefinitionFields } from "./metric-input.ts";
 import { toMetricMessage } from "./metric-message.ts";
 
 export function metricHandlers(metrics: Metrics): ServiceImpl<typeof MetricService> {
@@ -27,7 +27,7 @@ export function metricHandlers(metrics: Metrics): ServiceImpl<typeof MetricServi
       return toMetricMessage(await metrics.get(projectOf(context).projectId, id));
     },
     async updateMetric(request, context) {
-      await metrics.update(whoseOf(request, context), toDefinitionFields(request));
+      await metrics.update(whoseOf(request, context), toChangedFields(request));
       return { updated: true };
     },
     async deleteMetric(request, context) {

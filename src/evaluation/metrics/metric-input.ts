@@ -5,6 +5,7 @@ import type {
   MetricThreshold,
   UpdateMetricRequest,
 } from "../../../gen/waggle/v1/metric_pb.js";
+import { changedLists } from "../../base/changed-list.ts";
 import { toFilterInput, toScalar } from "../../tracing/export/filter-message.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 
@@ -40,6 +41,13 @@ export function toDefinitionFields(
     event_name: request.eventName,
     child_metrics: request.childMetrics,
   };
+}
+
+/** Returns the fields of a change. Throws INVALID_ARGUMENT for another name of an emptied list. */
+export function toChangedFields(request: UpdateMetricRequest): DefinitionFields {
+  const listOf = changedLists(["categories", "child_metrics"], request.emptiedLists);
+  const fields = toDefinitionFields(request);
+  return { ...fields, categories: listOf("categories", fields.categories ?? []) };
 }
 
 /** Returns the fields of an older client's request, whose texts stand side by side. */
