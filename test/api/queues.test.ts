@@ -259,6 +259,26 @@ describe("claims", () => {
     });
     expect(await project.call(`POST ${path}/claim`, bob)).toMatchObject({ status: 409 });
   });
+
+  test("of the next event prefer others to what the person has released", async () => {
+    const project = await givenEvents("e1", "e2");
+    const id = await create(project, { event_ids: ["e1", "e2"], reviewers_per_event: 2 });
+    const next = async (reviewer: string, releases: boolean) => {
+      const { item } = await project.ok(`POST /v1/queues/${id}/claim`, { reviewer });
+      const event = { event_id: (item as Item).event_id, reviewer };
+      if (releases) await project.ok(`POST /v1/queues/${id}/release`, event);
+      return event.event_id;
+    };
+
+    expect(await next("Ann", true)).toBe("e1");
+    expect(await next("Bob", false)).toBe("e1");
+    expect(await next("Ann", true)).toBe("e2");
+    // When there is no other, the released ones come again in turn.
+    expect(await next("Ann", true)).toBe("e1");
+    expect(await next("Ann", false)).toBe("e2");
+    const progress = { pending: 0, claimed: 2, completed: 0, passed_over: 0 };
+    expect(await progressOf(project, id)).toEqual(progress);
+  });
 });
 
 describe("reviews", () => {

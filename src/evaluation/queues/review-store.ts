@@ -74,32 +74,52 @@ export async function findHeld(
   return row && unescapeText(row.event_id);
 }
 
-/** Returns the next event with a free place for a person, and keeps it from being deleted. */
+/**
+ * Returns the next event with a free place for a person, and keeps it from being deleted. Events
+ * that the person has released come last, the one first claimed before the others.
+ */
 export async function findFree(
   sql: Sql,
   { projectId, queueId }: QueueKey,
   { reviewer, reviewers }: { readonly reviewer: string; readonly reviewers: number },
 ): Promise<string | undefined> {
-  const [row] = await sql<{ event_id: string }[]>`
+  const placesTaken = sql`
+    count(*) filter (
+      where review.completed_at is not null or review.expires_at > statement_timestamp()
+    )`;
+  const reviewsOfItem = sql`
+    from annotation_reviews as review
+    where review.project_id = ${projectId} and review.event_id = item.event_id
+      and review.queue_id = ${queueId}`;
+  const [next] = await sql<{ event_id: string }[]>`
     select event_id
     from annotation_items as item
     where project_id = ${projectId} and queue_id = ${queueId} and state = 'open'
       and (
         select
-          count(*) filter (
-            where review.completed_at is not null or review.expires_at > statement_timestamp()
-          ) < ${reviewers}
+          ${placesTaken} < ${reviewers}
           and count(*) filter (
-            where review.completed_at is not null and review.reviewer = ${escapeText(reviewer)}
+            where review.reviewer = ${escapeText(reviewer)}
+              and (review.completed_at is not null or review.expires_at = review.claimed_at)
           ) = 0
-        from annotation_reviews as review
-        where review.project_id = ${projectId} and review.event_id = item.event_id
-          and review.queue_id = ${queueId}
+        ${reviewsOfItem}
       )
     order by position
     limit 1
     for update skip locked`;
-  return row && unescapeText(row.event_id);
+  if (next) return unescapeText(next.event_id);
+  const [released] = await sql<{ event_id: string }[]>`
+    select item.event_id
+    from annotation_reviews as own
+    join annotation_items as item on item.project_id = own.project_id
+      and item.event_id = own.event_id and item.queue_id = own.queue_id
+    where own.project_id = ${projectId} and own.queue_id = ${queueId}
+      and own.reviewer = ${escapeText(reviewer)} and own.completed_at is null
+      and item.state = 'open' and (select ${placesTaken} < ${reviewers} ${reviewsOfItem})
+    order by own.claimed_at
+    limit 1
+    for update of item skip locked`;
+  return released && unescapeText(released.event_id);
 }
 
 /** Keeps an event of a queue from being deleted; returns false if the queue does not have it. */
@@ -116,7 +136,10 @@ export async function lockItem(
   return rows.length > 0;
 }
 
-/** Gives a person a place at an event, which has a free one, and forgets expired claims. */
+/**
+ * Gives a person a place at an event, which has a free one, and forgets expired claims, but not
+ * what others have released.
+ */
 export async function upsertClaim(
   sql: Sql,
   { projectId, queueId, eventId }: ItemKey,
@@ -126,7 +149,8 @@ export async function upsertClaim(
   await sql`
     delete from annotation_reviews
     where project_id = ${projectId} and event_id = ${event} and queue_id = ${queueId}
-      and completed_at is null and expires_at <= statement_timestamp()`;
+      and completed_at is null and expires_at <= statement_timestamp()
+      and (reviewer = ${id} or expires_at > claimed_at)`;
   await sql`
     insert into annotation_reviews (
       project_id, queue_id, event_id, reviewer, reviewer_name, expires_at
@@ -139,21 +163,22 @@ export async function upsertClaim(
       expires_at = excluded.expires_at`;
 }
 
-/** Deletes a person's claim; returns whether there was one in force. */
-export async function deleteClaim(
+/**
+ * Ends a person's claim; returns whether there was one in force. A claim that ends when it began
+ * is a released one.
+ */
+export async function releaseClaim(
   sql: Sql,
   { projectId, queueId, eventId }: ItemKey,
   reviewer: string,
 ): Promise<boolean> {
-  const isOwn = sql`
-    event_id = ${escapeText(eventId)} and queue_id = ${queueId}
-      and reviewer = ${escapeText(reviewer)} and completed_at is null`;
-  const held = await sql`
-    select 1
-    from annotation_reviews
-    where project_id = ${projectId} and ${isOwn} and expires_at > statement_timestamp()`;
-  await sql`delete from annotation_reviews where project_id = ${projectId} and ${isOwn}`;
-  return held.length > 0;
+  const rows = await sql`
+    update annotation_reviews set expires_at = claimed_at
+    where project_id = ${projectId} and event_id = ${escapeText(eventId)}
+      and queue_id = ${queueId} and reviewer = ${escapeText(reviewer)} and completed_at is null
+      and expires_at > statement_timestamp()
+    returning 1`;
+  return rows.length > 0;
 }
 
 /** Completes a person's place at an event, with a claim or without one. */

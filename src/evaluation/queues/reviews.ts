@@ -117,7 +117,7 @@ export function createReviews({ clusters, tracingOf, humanMetrics }: ReviewsOpti
         const key = { projectId: project.projectId, queueId, eventId };
         await itemStore.lockQueue(sql, key);
         if (!(await store.lockItem(sql, key))) throw notFound();
-        return store.deleteClaim(sql, key, reviewer.id);
+        return store.releaseClaim(sql, key, reviewer.id);
       }),
 
     async complete(project, queue, { reviewer, eventId, scores: asked }) {
