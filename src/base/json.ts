@@ -77,6 +77,11 @@ export function tryParseJson(text: string): JsonValue | undefined {
   }
 }
 
+/** Parses UTF-8; a byte order mark before the text is ignored. */
+export function tryParseBytes(bytes: Uint8Array): JsonValue | undefined {
+  return tryParseJson(new TextDecoder().decode(bytes));
+}
+
 /** Look-ups that a search may still make; each one takes one away. */
 export type Tries = { left: number };
 

@@ -50,9 +50,11 @@ export function tokenCounts(usage: Usage) {
   };
 }
 
+const counted = ["prompt_tokens", "completion_tokens"];
+
 /** Returns the `usage` of an answer; undefined without token counts. */
 export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
-  if (!isJsonObject(usage) || typeof usage["prompt_tokens"] !== "number") return undefined;
+  if (!isJsonObject(usage) || !counted.some((name) => isAmount(usage[name]))) return undefined;
   const prompt = countOf(usage, "prompt_tokens");
   const completion = countOf(usage, "completion_tokens");
   const sent = detailsOf(usage, "prompt_tokens_details");
@@ -76,6 +78,11 @@ function detailsOf(usage: JsonObject, name: string): JsonObject {
 }
 
 function countOf(from: JsonObject, name: string): number {
-  const count = from[name];
-  return typeof count === "number" && Number.isSafeInteger(count) && count > 0 ? count : 0;
+  const count = isAmount(from[name]) ? Number(from[name]) : 0;
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
+}
+
+/** Returns whether a value is a number; some servers write counts as decimal text. */
+function isAmount(value: JsonValue | undefined): boolean {
+  return typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value));
 }

@@ -1,12 +1,36 @@
 // Providers that fail behind the LLM proxy: retries, fallbacks, the answer to the client and the
 // recorded event. Source: docs/decisions.md, 20.1, 21.4.
 
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lastOf, type OpenCall, type Proxied, startProxied, until } from "../support/proxied.ts";
 
+/** A provider that writes its headers and bodies as few do, but as they may. */
+const odd = createServer((request, response) => {
+  request.resume().on("end", () => {
+    const isStream = request.headers.accept === "text/event-stream";
+    const type = isStream ? "Text/Event-Stream; Charset=UTF-8" : "Application/JSON";
+    response.writeHead(200, { "content-type": type });
+    response.end(isStream ? oddStream : oddAnswer);
+  });
+});
+const said = { role: "assistant", content: "Odd here." };
+const oddAnswer = `\uFEFF${JSON.stringify({
+  choices: [{ index: 0, message: said, finish_reason: "stop" }],
+  usage: { prompt_tokens: "12", completion_tokens: "7" },
+})}`;
+const oddStream = `data: ${JSON.stringify({
+  choices: [{ index: 0, delta: said, finish_reason: "stop" }],
+  usage: { prompt_tokens: "12", completion_tokens: "7" },
+})}\n\ndata: [DONE]\n\n`;
+
 let proxied: Proxied;
 beforeAll(async () => {
-  proxied = await startProxied({
+  await once(odd.listen(0, "127.0.0.1"), "listening");
+  const { port } = odd.address() as AddressInfo;
+  const flags = {
     "provider-timeout-ms": "1000",
     "provider-attempts": "2",
     "generation-concurrency": "2",
@@ -18,9 +42,13 @@ beforeAll(async () => {
       hopeless: ["up/fail-500", "second/fail-503"],
       garbled: ["up/malformed", "second/m"],
     }),
-  });
+  };
+  proxied = await startProxied(flags, { odd: `http://127.0.0.1:${port}/v1` });
 });
-afterAll(() => proxied.stop());
+afterAll(async () => {
+  await proxied.stop();
+  odd.close();
+});
 
 const messages = [{ role: "user", content: "How is the weather?" }];
 
@@ -53,6 +81,19 @@ describe.each([
     expect(attempts).toHaveLength(2);
     expect(attempts[0]?.status).toBe(status);
     expect(attempts[1]?.error).toBeUndefined();
+  });
+
+  test("is read with its type in capitals, a byte order mark and counts as text", async () => {
+    const answer = await chat("odd/m");
+
+    expect(answer).toMatchObject({ status: 200, isWhole: true });
+    expect(answer.text).toContain("Odd here.");
+    const event = await proxied.eventOf(answer);
+    expect(event.error).toBeNull();
+    expect(event).toMatchObject({
+      outputs: said,
+      metadata: { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19 },
+    });
   });
 
   test("that is an error with status 200 fails with the provider's words", async () => {
@@ -209,4 +250,14 @@ describe("a project's calls beyond its cap", () => {
     for (const call of calls) call.leave();
     await until(async () => (await proxied.chat({ model: "up/m", messages })).status === 200);
   });
+});
+
+test("an answer without choices passes, and is a failure in the record", async () => {
+  const answer = await proxied.chat({ model: "up/no-choices", messages });
+
+  expect(answer.status).toBe(200);
+  expect(JSON.parse(answer.text)).toMatchObject({ choices: [] });
+  const event = await proxied.eventOf(answer);
+  expect(event.error).toBe("PROVIDER_FAILED: provider up answered with a chat without choices");
+  expect(event.metadata["total_tokens"]).toBeGreaterThan(0);
 });

@@ -19,7 +19,8 @@ export function statusFault(
 ): ProviderError {
   const clean = redactor(connection);
   const cleansed = clean.body(body);
-  const text = Buffer.from(cleansed).toString("utf8");
+  // Without a byte order mark.
+  const text = new TextDecoder().decode(cleansed);
   const json = tryParseJson(text);
   const error = isJsonObject(json) ? json["error"] : undefined;
   const isOpenAi = isJsonObject(error) && typeof error["message"] === "string";
@@ -53,6 +54,11 @@ export function malformedFault(
   answer?: ReadAnswer,
 ): ProviderError {
   return new ProviderError({ failure: "malformed", provider, what: `answered ${what}`, answer });
+}
+
+/** Creates the error of a chat that has no choice; `answer` is what it says besides. */
+export function withoutChoices(connection: Connection, answer?: ReadAnswer): ProviderError {
+  return malformedFault(connection, "with a chat without choices", answer);
 }
 
 /** Creates the error of a stream or answer that ends in its middle. */

@@ -4,6 +4,7 @@
 
 import type { Dispatcher } from "undici";
 import { currentAnswer } from "../calls/answer-memory.ts";
+import { isOfType, streamType } from "./media-type.ts";
 import { OutboundError } from "./network-error.ts";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
@@ -158,8 +159,6 @@ const partBytesMin = 64;
 /** Maximum size of an event that is not charged; a larger one is charged until it is complete. */
 const smallEventBytesMax = 65_536;
 
-const eventStream = "text/event-stream";
-
 /** `memory` belongs to the generation that the answer is for, if there is one. */
 export function createAnswerSize(limits: SizeLimits, memory: Reservation | undefined) {
   const { bytesMax, streamBytesMax, openingsMax } = limits;
@@ -197,7 +196,7 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
   return {
     /** Sets the content type; called before the first part. */
     begin(contentType: string | string[] | undefined): void {
-      isStream = typeof contentType === "string" && contentType.startsWith(eventStream);
+      isStream = isOfType(contentType, streamType);
     },
 
     /** Adds a part; returns an error if the answer is over a limit. */

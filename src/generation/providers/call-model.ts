@@ -10,7 +10,7 @@ import {
   type ModelRequest,
 } from "../calls/model-call.ts";
 import { choicesOf, readWholeAnswer } from "../openai/answer.ts";
-import { brokenOff, malformedFault } from "../openai/error.ts";
+import { brokenOff, withoutChoices } from "../openai/error.ts";
 import { withModel } from "../openai/model-name.ts";
 import { type Connection, type Route, speaksOpenAi } from "../provider.ts";
 import { callChat, toOpenAiBody } from "./ai-sdk/chat.ts";
@@ -51,7 +51,7 @@ function assertFinished(answer: ModelAnswer, connection: Connection): void {
   if (answer.kind === "stream") return;
   const choices = choicesOf(answer.json);
   const read = () => readWholeAnswer("chat", answer.json);
-  if (choices.length === 0) throw malformedFault(connection, "with a chat without choices", read());
+  if (choices.length === 0) throw withoutChoices(connection, read());
   if (choices.every(({ finishReason }) => finishReason !== undefined)) return;
   throw brokenOff(connection, "broke off its answer", read());
 }

@@ -3,10 +3,11 @@
 
 import type { Dispatcher } from "undici";
 import { refuse } from "../../base/errors.ts";
-import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
+import { isJsonObject, type JsonValue, tryParseBytes } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
+import { isOfType, streamType } from "./media-type.ts";
 import { type Phase, toNetworkError } from "./network-error.ts";
 import { type Outbound, readUpTo } from "./outbound.ts";
 import type { Connection, Target } from "../provider.ts";
@@ -27,7 +28,6 @@ type Response = Dispatcher.ResponseData;
 const paths = { chat: "/chat/completions", embedding: "/embeddings" } as const;
 
 const jsonType = "application/json";
-const streamType = "text/event-stream";
 
 /** Names of Azure's deployments: part of a URL path that they must not leave. */
 const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
@@ -142,15 +142,13 @@ async function readWhole(
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const bytes = await orFault(connection, "body", signal, () => body.bytes());
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(text);
+  const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseBytes(bytes);
   if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
     if (hasError(json)) throw failedAnswer(connection, bytes);
     throw malformedFault(connection, `with a body that is not a valid ${operation} of its API`);
   }
   const { "content-type": type } = headers;
-  const isJson = typeof type === "string" && type.startsWith(jsonType);
-  const contentType = isJson ? type : jsonType;
+  const contentType = isOfType(type, jsonType) ? type : jsonType;
   return { kind: "whole", bytes, json, contentType };
 }
 
@@ -164,10 +162,9 @@ async function readStream(
   { headers, body }: Response,
   signal: AbortSignal,
 ): Promise<StreamAnswer> {
-  const type = headers["content-type"];
-  if (typeof type !== "string" || !type.startsWith(streamType)) {
+  if (!isOfType(headers["content-type"], streamType)) {
     const text = await orFault(connection, "body", signal, () => readUpTo(body, errorBytesMax));
-    if (hasError(tryParseJson(text.toString()))) throw failedAnswer(connection, text);
+    if (hasError(tryParseBytes(text))) throw failedAnswer(connection, text);
     throw malformedFault(connection, "with a body that is not an event stream");
   }
   const arriving = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();

@@ -11,7 +11,8 @@ import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
 import type { Configurations } from "../configurations/configurations.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
-import { readWholeAnswer } from "../openai/answer.ts";
+import { choicesOf, readWholeAnswer } from "../openai/answer.ts";
+import { withoutChoices } from "../openai/error.ts";
 import { toEventBytes } from "../openai/event-stream.ts";
 import { asksUsage, isUsageOnly } from "../openai/stream-usage.ts";
 import type { Target } from "../provider.ts";
@@ -142,7 +143,10 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
       const { answer, ...asked } = await run.ask("whole");
       const { json, bytes = Buffer.from(JSON.stringify(json)) } = answer;
       const read = readWholeAnswer(call.request.operation, json);
-      await run.finish({ ...asked, answer: { ...read, usage: answer.usage ?? read.usage } });
+      const isEmpty = call.request.operation === "chat" && choicesOf(json).length === 0;
+      const failure = isEmpty ? withoutChoices(asked.target.connection) : undefined;
+      const error = failure && failureOf(failure, run.signal).text;
+      await run.finish({ ...asked, answer: { ...read, usage: answer.usage ?? read.usage }, error });
       const { contentType = "application/json" } = answer;
       return { ...answeredOf(run, asked.target), bytes, contentType };
     },

@@ -50,6 +50,21 @@ describe("parseUsage", () => {
       },
       want: { ...none, cacheRead: 5 },
     },
+    {
+      name: "counts a completion whose prompt is not counted",
+      usage: { completion_tokens: 7 },
+      want: { ...none, output: 7 },
+    },
+    {
+      name: "counts what is written as text",
+      usage: { prompt_tokens: "12", completion_tokens: "7", total_tokens: "19" },
+      want: { ...none, input: 12, output: 7 },
+    },
+    {
+      name: "has none where the text is no count",
+      usage: { prompt_tokens: "many", completion_tokens: "" },
+      want: undefined,
+    },
     { name: "has none where nothing is counted", usage: { total_tokens: 3 }, want: undefined },
     { name: "has none where there is none", usage: null, want: undefined },
   ])("$name", ({ usage, want }) => {
