@@ -1,5 +1,6 @@
 // Administration in a real browser: scopes, members, keys, providers, budgets, retention, audit.
 
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
@@ -125,6 +126,75 @@ describe("the settings of a project", () => {
 
     await page.getByText("keeps its sessions for ever").waitFor();
     expect(faults).toEqual([]);
+  });
+});
+
+describe("a person", () => {
+  /** Adds a member to the project; returns the id of the person. */
+  async function addMember(role: string): Promise<string> {
+    const { url, projectId, controlPlaneKey } = app.service;
+    const answer = await fetch(`${url}/v1/projects/${projectId}/members`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${controlPlaneKey}` },
+      body: JSON.stringify({ email: `${randomUUID()}@example.com`, role }),
+    });
+    const { data } = (await answer.json()) as { data: { user_id: string } };
+    return data.user_id;
+  }
+
+  const roles = [
+    { role: "project_viewer", tabs: ["General", "Members", "Budgets", "Retention"] },
+    { role: "project_member", tabs: ["General", "Members", "Keys", "Budgets", "Retention"] },
+  ];
+
+  test.each(roles)("with the role $role reads what the role permits", async ({ role, tabs }) => {
+    const userId = await addMember(role);
+    const { page, faults, findings, picture } = await app.open(path("general"), { userId });
+    const name = page.getByRole("textbox", { name: "Name", exact: true });
+    await name.waitFor();
+    await page.getByText("You may read this. Project Admin may change it.").waitFor();
+    expect(await name.getAttribute("readonly")).not.toBe(null);
+    expect(await page.getByRole("tab").allTextContents()).toEqual(tabs);
+    for (const tab of tabs) {
+      await page.getByRole("tab", { name: tab, exact: true }).click();
+      await page.getByText("You may read this. Project Admin may change it.").waitFor();
+      const writes = /^(Archive|Save|Add|Remove|Create|Revoke|Set|Keep)/;
+      expect(await page.getByRole("button", { name: writes }).count()).toBe(0);
+      await picture(`settings-${role}-${tab.toLowerCase()}`);
+      expect(await findings()).toEqual([]);
+    }
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("with the role of an administrator of the project has every act", async () => {
+    const userId = await addMember("project_admin");
+    const { page, faults } = await app.open(path("general"), { userId });
+
+    for (const [tab, act] of [
+      ["General", "Archive project"],
+      ["Members", "Add member"],
+      ["Keys", "Create key"],
+      ["Providers", "Add provider"],
+      ["Budgets", "Add budget"],
+      ["Retention", "Set retention"],
+    ] as const) {
+      await page.getByRole("tab", { name: tab, exact: true }).click();
+      await page.getByRole("button", { name: act, exact: true }).waitFor();
+      expect(await page.getByText("You may read this.").count()).toBe(0);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test("reads once that a part in the address is not open to the role", async () => {
+    const userId = await addMember("project_viewer");
+    const { page } = await app.open(path("providers"), { userId });
+
+    await page.getByRole("tab", { name: "Providers", exact: true }).waitFor();
+    const fault = page.getByRole("tabpanel").getByRole("alert");
+    await fault.first().waitFor();
+
+    expect(await fault.count()).toBe(1);
   });
 });
 

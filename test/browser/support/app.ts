@@ -5,6 +5,9 @@ import axe from "axe-core";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { formatLink } from "../../../src/access/sign-in/links.ts";
+import { replaceLinks } from "../../../src/access/sign-in/store.ts";
+import { createToken, hashToken } from "../../../src/access/sign-in/token.ts";
 import { createSignInLink } from "../../../src/commands/sign-in-link.ts";
 import { readConfig } from "../../../src/config.ts";
 import { patience } from "../../support/patience.ts";
@@ -17,6 +20,8 @@ export type Look = {
   readonly size?: "wide" | "narrow";
   /** False for a person who is not signed in. */
   readonly isSignedIn?: boolean;
+  /** Id of the person who is signed in; default the administrator. */
+  readonly userId?: string;
 };
 
 export type OpenPage = {
@@ -64,7 +69,7 @@ export async function startApp(
   }
   const service = await startService(flags, { hasWebApp: true });
   const contexts: BrowserContext[] = [];
-  let cookies: Awaited<ReturnType<BrowserContext["cookies"]>> | undefined;
+  const cookies = new Map<string, Awaited<ReturnType<BrowserContext["cookies"]>>>();
   const createLink = () => createSignInLink(service.database, readConfig({}, {}), service.url);
   return {
     service,
@@ -72,12 +77,15 @@ export async function startApp(
     createLink,
     call: (method, path, body) => callApi(service, { method, path, body }),
     async open(path, look = {}) {
-      const { isSignedIn = true } = look;
-      if (isSignedIn) cookies ??= await signIn(browser, await createLink());
+      const { isSignedIn = true, userId = "" } = look;
+      if (isSignedIn && !cookies.has(userId)) {
+        const link = userId === "" ? createLink() : createLinkOf(service, userId);
+        cookies.set(userId, await signIn(browser, await link));
+      }
       const context = await newContext(browser, look);
       context.setDefaultTimeout(patience.timeout);
       contexts.push(context);
-      if (isSignedIn) await context.addCookies(cookies ?? []);
+      if (isSignedIn) await context.addCookies(cookies.get(userId) ?? []);
       const page = await context.newPage();
       const faults = watchFaults(page, service.url);
       await page.goto(service.url + path);
@@ -96,6 +104,14 @@ export async function startApp(
       await service.stop();
     },
   };
+}
+
+/** Returns a link of a member, who keeps the roles that the member has. */
+async function createLinkOf({ database, url }: TestService, userId: string): Promise<string> {
+  const token = createToken();
+  const link = { linkHash: hashToken(token), userId, validMs: 60_000 };
+  await replaceLinks(database.sql(), link);
+  return formatLink(url, token);
 }
 
 type Call = { readonly method: string; readonly path: string; readonly body: unknown };

@@ -9,6 +9,7 @@ import { TextField } from "../../design/fields.tsx";
 import { Input } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { modelMethods } from "./provider-form.tsx";
 import { connectionScope, type ScopeRef } from "./scope.ts";
 
@@ -18,6 +19,7 @@ const targetsMax = 10;
 export function Aliases({ scope }: { readonly scope: ScopeRef }) {
   const [open, setOpen] = useState<ModelAlias | "new">();
   const [leaving, setLeaving] = useState<ModelAlias>();
+  const may = useMay(scope);
   const list = useRpcPages(
     method.listModelAliases,
     { scope: connectionScope(scope), limit: 1_000 },
@@ -29,9 +31,11 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
     <>
       <div className="settings-acts">
         <h2>Aliases</h2>
-        <Button icon={<Plus />} onClick={() => setOpen("new")}>
-          Add alias
-        </Button>
+        {may(method.putModelAlias) ? (
+          <Button icon={<Plus />} onClick={() => setOpen("new")}>
+            Add alias
+          </Button>
+        ) : null}
       </div>
       {list.error ? <ErrorState error={list.error} isInline /> : null}
       {rows.length === 0 ? (
@@ -45,18 +49,22 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
             <li key={alias.name}>
               <code>{alias.name}</code>
               <span className="alias-targets">{alias.targets.join(" → ")}</span>
-              <IconButton
-                size="small"
-                label={`Change ${alias.name}`}
-                icon={<Pencil />}
-                onClick={() => setOpen(alias)}
-              />
-              <IconButton
-                size="small"
-                label={`Delete ${alias.name}`}
-                icon={<Trash2 />}
-                onClick={() => setLeaving(alias)}
-              />
+              {may(method.putModelAlias) ? (
+                <IconButton
+                  size="small"
+                  label={`Change ${alias.name}`}
+                  icon={<Pencil />}
+                  onClick={() => setOpen(alias)}
+                />
+              ) : null}
+              {may(method.deleteModelAlias) ? (
+                <IconButton
+                  size="small"
+                  label={`Delete ${alias.name}`}
+                  icon={<Trash2 />}
+                  onClick={() => setLeaving(alias)}
+                />
+              ) : null}
             </li>
           ))}
         </ul>

@@ -20,6 +20,8 @@ import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
 import { SecretDialog } from "../alerts/secret-dialog.tsx";
 import { TargetChoice } from "../alerts/target-fields.tsx";
 import { faultOf } from "../charts/faults.ts";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { type May, useMay } from "../../session/use-may.ts";
 import { BudgetKeyField } from "./budget-key-field.tsx";
 import { BudgetNotifications } from "./budget-notifications.tsx";
 import { OtherFault } from "./other-fault.tsx";
@@ -32,16 +34,21 @@ const tones: Readonly<Record<string, Tone>> = { ok: "good", warning: "warn", exh
 export function Budgets({ projectId }: { readonly projectId: string }) {
   const [open, setOpen] = useState<Budget | "new">();
   const [leaving, setLeaving] = useState<Budget>();
+  const scope = { level: "project", id: projectId } as const;
+  const may = useMay(scope);
   const list = useRpc(method.listBudgets, { projectId }, { refreshMs });
   if (list.error) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
   if (list.isPending) return <Loading what="Loading budgets" />;
   return (
     <div className="settings-sections">
       <div className="settings-acts">
-        <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>
-          Add budget
-        </Button>
+        {may(method.createBudget) ? (
+          <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>
+            Add budget
+          </Button>
+        ) : null}
       </div>
+      <ReadOnlyNote method={method.updateBudget} scope={scope} />
       {list.data.data.length === 0 ? (
         <EmptyState icon={<Wallet />} title="No budget">
           A budget refuses model calls once a day or a month has cost an amount. Add one before a
@@ -54,6 +61,7 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
             key={budget.id}
             projectId={projectId}
             budget={budget}
+            may={may}
             onEdit={() => setOpen(budget)}
             onRemove={() => setLeaving(budget)}
           />
@@ -80,6 +88,7 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
 type BudgetLineProps = {
   readonly projectId: string;
   readonly budget: Budget;
+  readonly may: May;
   readonly onEdit: () => void;
   readonly onRemove: () => void;
 };
@@ -89,7 +98,7 @@ function titleOf({ period, keyId }: Budget): string {
   return keyId === undefined ? what : `${what}, key ${keyId.slice(0, 8)}`;
 }
 
-function BudgetLine({ projectId, budget, onEdit, onRemove }: BudgetLineProps) {
+function BudgetLine({ projectId, budget, may, onEdit, onRemove }: BudgetLineProps) {
   const update = useRpcMutation(method.updateBudget, { changes: [method.listBudgets] });
   const { id, amount, spent, calls, unpricedCalls, state, isActive, renewsAt } = budget;
   const title = titleOf(budget);
@@ -105,23 +114,27 @@ function BudgetLine({ projectId, budget, onEdit, onRemove }: BudgetLineProps) {
           label={isActive ? "On" : "Off"}
           aria-label={`Count and refuse: ${title}`}
           checked={isActive}
-          disabled={update.isPending}
+          disabled={update.isPending || !may(method.updateBudget)}
           onChange={(next) =>
             update.mutate({ projectId, budgetId: id, budget: { isActive: next } })
           }
         />
-        <IconButton
-          size="small"
-          label={`Change budget: ${title}`}
-          icon={<Pencil />}
-          onClick={onEdit}
-        />
-        <IconButton
-          size="small"
-          label={`Delete budget: ${title}`}
-          icon={<Trash2 />}
-          onClick={onRemove}
-        />
+        {may(method.updateBudget) ? (
+          <IconButton
+            size="small"
+            label={`Change budget: ${title}`}
+            icon={<Pencil />}
+            onClick={onEdit}
+          />
+        ) : null}
+        {may(method.deleteBudget) ? (
+          <IconButton
+            size="small"
+            label={`Delete budget: ${title}`}
+            icon={<Trash2 />}
+            onClick={onRemove}
+          />
+        ) : null}
       </div>
       <Progress
         label={`${formatCost(spent)} of ${formatCost(amount)}`}

@@ -9,10 +9,12 @@ import { Field, TextArea } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier, KeyValue, Time } from "../../design/values.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { faultOf } from "../charts/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
 import { OtherFault } from "./other-fault.tsx";
-import { useCreateBelow, useRename } from "./scope-changes.ts";
+import { scopeActs, useCreateBelow, useRename } from "./scope-changes.ts";
 import { levelBelow, levelNames, type ScopeData, type ScopeRef, toMs } from "./scope.ts";
 
 export type GeneralProps = {
@@ -23,6 +25,8 @@ export type GeneralProps = {
 
 export function General({ scope, data, onArchived }: GeneralProps) {
   const below = levelBelow[scope.level];
+  const may = useMay(scope);
+  const acts = scopeActs[scope.level];
   const [dialog, setDialog] = useState<"create" | "archive">();
   const close = () => setDialog(undefined);
   return (
@@ -35,14 +39,16 @@ export function General({ scope, data, onArchived }: GeneralProps) {
         ]}
       />
       <div className="settings-acts">
-        {below === undefined ? null : (
+        {below === undefined || !acts.create || !may(acts.create) ? null : (
           <Button icon={<Plus />} onClick={() => setDialog("create")}>
             New {levelNames[below]}
           </Button>
         )}
-        <Button variant="danger" icon={<Archive />} onClick={() => setDialog("archive")}>
-          Archive {levelNames[scope.level]}
-        </Button>
+        {may(acts.archive) ? (
+          <Button variant="danger" icon={<Archive />} onClick={() => setDialog("archive")}>
+            Archive {levelNames[scope.level]}
+          </Button>
+        ) : null}
       </div>
       {dialog === "create" ? <CreateScope parent={scope} onClose={close} /> : null}
       {dialog === "archive" ? (
@@ -60,6 +66,8 @@ function NameForm({ scope, data }: NameFormProps) {
   const { rename, isPending, error } = useRename(scope, () =>
     showToast({ text: "Saved.", tone: "good" }),
   );
+  const { update } = scopeActs[scope.level];
+  const isReadOnly = !useMay(scope)(update);
   const hasDescription = scope.level === "workspace" || scope.level === "project";
   const isChanged = name !== data.name || description !== (data.description ?? "");
   return (
@@ -67,10 +75,17 @@ function NameForm({ scope, data }: NameFormProps) {
       className="settings-form"
       onSubmit={(event) => {
         event.preventDefault();
+        if (isReadOnly) return;
         rename({ name: name.trim(), ...(hasDescription && { description }) });
       }}
     >
-      <TextField label="Name" error={faultOf(error, "name")} value={name} onChange={setName} />
+      <TextField
+        label="Name"
+        error={faultOf(error, "name")}
+        value={name}
+        readOnly={isReadOnly}
+        onChange={setName}
+      />
       {hasDescription ? (
         <Field label="Description" error={faultOf(error, "description")}>
           {({ isInvalid, ...ids }) => (
@@ -78,22 +93,26 @@ function NameForm({ scope, data }: NameFormProps) {
               {...ids}
               isInvalid={isInvalid}
               value={description}
+              readOnly={isReadOnly}
               onChange={(event) => setDescription(event.target.value)}
             />
           )}
         </Field>
       ) : null}
       <OtherFault error={error} fields={["name", "description"]} />
-      <div>
-        <Button
-          type="submit"
-          variant="primary"
-          disabled={!isChanged || name.trim() === ""}
-          busyLabel={isPending && "Saving…"}
-        >
-          Save changes
-        </Button>
-      </div>
+      <ReadOnlyNote method={update} scope={scope} />
+      {isReadOnly ? null : (
+        <div>
+          <Button
+            type="submit"
+            variant="primary"
+            disabled={!isChanged || name.trim() === ""}
+            busyLabel={isPending && "Saving…"}
+          >
+            Save changes
+          </Button>
+        </div>
+      )}
     </form>
   );
 }

@@ -7,6 +7,8 @@ import { Button } from "../../design/button.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { PermissionsPicker } from "./permissions-picker.tsx";
 import { toMs } from "./scope.ts";
 
@@ -14,6 +16,8 @@ const { method } = ApiKeyService;
 
 export function KeyPolicy({ orgId }: { readonly orgId: string }) {
   const policy = useRpc(method.getApiKeyPolicy, { orgId });
+  const scope = { level: "org", id: orgId } as const;
+  const isReadOnly = !useMay(scope)(method.updateApiKeyPolicy);
   const [draft, setDraft] = useState<readonly string[]>();
   const update = useRpcMutation(method.updateApiKeyPolicy, {
     changes: [method.getApiKeyPolicy],
@@ -34,7 +38,14 @@ export function KeyPolicy({ orgId }: { readonly orgId: string }) {
         Fine-grained keys of this organization carry at most these permissions; <code>*</code> is
         everything. Keys that carry more keep only what the policy leaves, at once.
       </p>
-      <PermissionsPicker label="Permissions of the policy" value={shown} onChange={setDraft} />
+      <ReadOnlyNote method={method.updateApiKeyPolicy} scope={scope} />
+      {isReadOnly ? (
+        <p>
+          <code>{shown.join(", ")}</code>
+        </p>
+      ) : (
+        <PermissionsPicker label="Permissions of the policy" value={shown} onChange={setDraft} />
+      )}
       {data.updatedBy === undefined ? null : (
         <p className="settings-note">
           Changed <Time value={toMs(data.updatedAt)} /> by {data.updatedBy}.
@@ -42,14 +53,16 @@ export function KeyPolicy({ orgId }: { readonly orgId: string }) {
       )}
       {update.error ? <ErrorState error={update.error} isInline /> : null}
       <div className="settings-acts">
-        <Button
-          variant="primary"
-          disabled={draft === undefined || shown.length === 0}
-          busyLabel={update.isPending && "Saving…"}
-          onClick={() => update.mutate({ orgId, permissions: [...shown] })}
-        >
-          Save policy
-        </Button>
+        {isReadOnly ? null : (
+          <Button
+            variant="primary"
+            disabled={draft === undefined || shown.length === 0}
+            busyLabel={update.isPending && "Saving…"}
+            onClick={() => update.mutate({ orgId, permissions: [...shown] })}
+          >
+            Save policy
+          </Button>
+        )}
         {draft === undefined ? null : (
           <Button onClick={() => setDraft(undefined)}>Discard changes</Button>
         )}

@@ -13,6 +13,8 @@ import { ConfirmDialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { CreateKey } from "./create-key.tsx";
 import { type KeyKind, keyInput, keyKinds } from "./key-kinds.ts";
@@ -21,7 +23,10 @@ import { type ScopeRef, toMs } from "./scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 export function Keys({ scope }: { readonly scope: ScopeRef }) {
-  const kinds = keyKinds.filter(({ levels }) => levels.includes(scope.level));
+  const may = useMay(scope);
+  const all = keyKinds.filter(({ levels }) => levels.includes(scope.level));
+  const open = all.filter(({ list }) => may(list));
+  const kinds = open.length === 0 ? all : open;
   const search = useSearch({ strict: false });
   const change = useSearchChange<ProjectSettingsSearch>();
   const kind = kinds.find((one) => one.name === search.kind) ?? kinds[0];
@@ -36,11 +41,14 @@ export function Keys({ scope }: { readonly scope: ScopeRef }) {
           value={kind.name}
           onChange={(name) => change({ kind: name })}
         />
-        <Button variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-          Create key
-        </Button>
+        {may(kind.create) ? (
+          <Button variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+            Create key
+          </Button>
+        ) : null}
       </div>
       <p className="settings-note">{kind.purpose}</p>
+      <ReadOnlyNote method={kind.create} scope={scope} />
       <KeyList key={kind.name} kind={kind} scope={scope} />
       {isCreating ? (
         <CreateKey kind={kind} scope={scope} onClose={() => setCreating(false)} />
@@ -55,6 +63,7 @@ type KeyListProps = { readonly kind: KeyKind; readonly scope: ScopeRef };
 const followMs = 2_000;
 
 function KeyList({ kind, scope }: KeyListProps) {
+  const may = useMay(scope);
   const [ending, setEnding] = useState<ApiKey>();
   const [isFollowing, setFollowing] = useState(false);
   const keys = useRpcPages(kind.list, keyInput(kind, scope, { limit: 100 }), {
@@ -71,7 +80,7 @@ function KeyList({ kind, scope }: KeyListProps) {
   if (rows.length === 0) {
     return (
       <EmptyState icon={<KeyRound />} title={`No ${kind.title.toLowerCase()} keys`}>
-        Create one; its value is shown once.
+        {may(kind.create) ? "Create one; its value is shown once." : null}
       </EmptyState>
     );
   }
@@ -79,7 +88,7 @@ function KeyList({ kind, scope }: KeyListProps) {
     <>
       <SettingsTable
         label={`${kind.title} keys`}
-        columns={[...keyColumns, actsColumn(setEnding)]}
+        columns={[...keyColumns, ...(may(kind.revoke) ? [actsColumn(setEnding)] : [])]}
         rows={rows}
         idOf={({ keyId }) => keyId}
       />

@@ -10,6 +10,8 @@ import { Select } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog, Drawer } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { memberScope, type ScopeRef, toMs } from "./scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
@@ -18,6 +20,7 @@ const { method } = MemberService;
 export function Members({ scope }: { readonly scope: ScopeRef }) {
   const [open, setOpen] = useState<"add" | "roles">();
   const [leaving, setLeaving] = useState<Member>();
+  const may = useMay(scope);
   const members = useRpcPages(
     method.listMembers,
     { scope: memberScope(scope), limit: 1_000 },
@@ -32,11 +35,14 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
   return (
     <div className="settings-sections">
       <div className="settings-acts">
-        <Button variant="primary" icon={<UserPlus />} onClick={() => setOpen("add")}>
-          Add member
-        </Button>
+        {may(method.addMember) ? (
+          <Button variant="primary" icon={<UserPlus />} onClick={() => setOpen("add")}>
+            Add member
+          </Button>
+        ) : null}
         <Button onClick={() => setOpen("roles")}>What the roles permit</Button>
       </div>
+      <ReadOnlyNote method={method.updateMember} scope={scope} />
       {members.isPending ? <Loading what="Loading members" /> : null}
       {rows.length === 0 && !members.isPending ? (
         <EmptyState icon={<Users />} title="No members here">
@@ -73,6 +79,7 @@ type MemberTableProps = {
 };
 
 function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
+  const may = useMay(scope);
   const update = useRpcMutation(method.updateMember, { changes: [method.listMembers] });
   const columns: readonly SettingsColumn<Member>[] = [
     {
@@ -93,7 +100,7 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
           aria-label={`Role of ${email}`}
           value={current}
           options={optionsOf(roles, current)}
-          disabled={update.isPending}
+          disabled={update.isPending || !may(method.updateMember)}
           onChange={(role) => update.mutate({ scope: memberScope(scope), userId, role })}
         />
       ),
@@ -106,16 +113,17 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
     },
     {
       ...{ header: "Acts", isHeaderHidden: true, isMajor: true },
-      cell: (member) => (
-        <Button
-          size="small"
-          variant="ghost"
-          aria-label={`Remove ${member.email}`}
-          onClick={() => onRemove(member)}
-        >
-          Remove
-        </Button>
-      ),
+      cell: (member) =>
+        may(method.removeMember) ? (
+          <Button
+            size="small"
+            variant="ghost"
+            aria-label={`Remove ${member.email}`}
+            onClick={() => onRemove(member)}
+          >
+            Remove
+          </Button>
+        ) : null,
     },
   ];
   return (

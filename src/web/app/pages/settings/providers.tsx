@@ -13,6 +13,9 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { type May, useMay } from "../../session/use-may.ts";
+import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
 import { Aliases } from "./aliases.tsx";
 import { modelMethods, ProviderForm } from "./provider-form.tsx";
 import { connectionScope, levelNames, type ScopeRef, toMs } from "./scope.ts";
@@ -23,6 +26,7 @@ const { method } = ProviderCredentialService;
 export function Providers({ scope }: { readonly scope: ScopeRef }) {
   const [open, setOpen] = useState<ProviderCredential | "new">();
   const [leaving, setLeaving] = useState<ProviderCredential>();
+  const may = useMay(scope);
   const list = useRpcPages(
     method.listProviderCredentials,
     { scope: connectionScope(scope), limit: 1_000 },
@@ -33,10 +37,13 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
     <div className="settings-sections">
       <div className="settings-acts">
         <h2>Credentials</h2>
-        <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>
-          Add provider
-        </Button>
+        {may(method.createProviderCredential) ? (
+          <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>
+            Add provider
+          </Button>
+        ) : null}
       </div>
+      <ReadOnlyNote method={method.createProviderCredential} scope={scope} />
       {list.error ? (
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : list.isPending ? (
@@ -47,9 +54,9 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
           deployment. Add one to use your own account there.
         </EmptyState>
       ) : (
-        <CredentialTable rows={rows} onEdit={setOpen} onRemove={setLeaving} />
+        <CredentialTable may={may} rows={rows} onEdit={setOpen} onRemove={setLeaving} />
       )}
-      <Aliases scope={scope} />
+      {may(ModelAliasService.method.listModelAliases) ? <Aliases scope={scope} /> : null}
       {open === undefined ? null : (
         <ProviderForm
           scope={scope}
@@ -65,12 +72,13 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
 }
 
 type CredentialTableProps = {
+  readonly may: May;
   readonly rows: readonly ProviderCredential[];
   readonly onEdit: (credential: ProviderCredential) => void;
   readonly onRemove: (credential: ProviderCredential) => void;
 };
 
-function CredentialTable({ rows, onEdit, onRemove }: CredentialTableProps) {
+function CredentialTable({ may, rows, onEdit, onRemove }: CredentialTableProps) {
   const columns: readonly SettingsColumn<ProviderCredential>[] = [
     { header: "Name", cell: ({ name }) => <code>{name}/</code> },
     { header: "Provider", cell: ({ provider }) => provider },
@@ -90,18 +98,22 @@ function CredentialTable({ rows, onEdit, onRemove }: CredentialTableProps) {
       ...{ header: "Acts", isHeaderHidden: true, isMajor: true, className: "settings-row-acts" },
       cell: (one) => (
         <>
-          <IconButton
-            size="small"
-            label={`Change ${one.name}`}
-            icon={<Pencil />}
-            onClick={() => onEdit(one)}
-          />
-          <IconButton
-            size="small"
-            label={`Delete ${one.name}`}
-            icon={<Trash2 />}
-            onClick={() => onRemove(one)}
-          />
+          {may(method.updateProviderCredential) ? (
+            <IconButton
+              size="small"
+              label={`Change ${one.name}`}
+              icon={<Pencil />}
+              onClick={() => onEdit(one)}
+            />
+          ) : null}
+          {may(method.deleteProviderCredential) ? (
+            <IconButton
+              size="small"
+              label={`Delete ${one.name}`}
+              icon={<Trash2 />}
+              onClick={() => onRemove(one)}
+            />
+          ) : null}
         </>
       ),
     },

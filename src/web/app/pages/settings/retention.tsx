@@ -11,6 +11,8 @@ import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { toMs } from "./scope.ts";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = RetentionService;
@@ -37,6 +39,8 @@ type RetentionFormProps = { readonly projectId: string; readonly days: number | 
 
 function RetentionForm({ projectId, days }: RetentionFormProps) {
   const [typed, setTyped] = useState(days === undefined ? "" : String(days));
+  const scope = { level: "project", id: projectId } as const;
+  const may = useMay(scope);
   const [isAsking, setAsking] = useState(false);
   const options = { changes: [method.getRetention], onDone: () => setAsking(false) };
   const put = useRpcMutation(method.putRetention, options);
@@ -53,19 +57,23 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
         label="Days"
         hint="1 to 3,650. Older sessions are deleted within a day, for good."
         inputMode="numeric"
+        readOnly={!may(method.putRetention)}
         value={typed}
         onChange={setTyped}
       />
+      <ReadOnlyNote method={method.putRetention} scope={scope} />
       {end.error ? <ErrorState error={end.error} isInline /> : null}
       <div className="settings-acts">
-        <Button
-          variant="primary"
-          disabled={!(wanted >= 1) || wanted === days}
-          onClick={() => setAsking(true)}
-        >
-          Set retention
-        </Button>
-        {days === undefined ? null : (
+        {may(method.putRetention) ? (
+          <Button
+            variant="primary"
+            disabled={!(wanted >= 1) || wanted === days}
+            onClick={() => setAsking(true)}
+          >
+            Set retention
+          </Button>
+        ) : null}
+        {days === undefined || !may(method.deleteRetention) ? null : (
           <Button busyLabel={end.isPending && "Ending…"} onClick={() => end.mutate({ projectId })}>
             Keep everything
           </Button>

@@ -7,7 +7,7 @@ import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { WorkspaceService } from "../../../../../gen/waggle/v1/workspace_pb.js";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRpcMutation } from "../../api/query.ts";
-import { scopeMethods, type ScopeRef } from "./scope.ts";
+import { type Level, scopeMethods, type ScopeRef } from "./scope.ts";
 
 /** Asks again for the list of projects that the sidebar shows. */
 function useProjectsRefresh(): () => void {
@@ -19,6 +19,30 @@ export type ScopeFields = { readonly name: string; readonly description?: string
 
 /** Only data planes have a `clusterId`. */
 export type NewScope = ScopeFields & { readonly clusterId?: string };
+
+/** Rpcs that change a scope, archive it, and create one below it. */
+export const scopeActs = {
+  org: {
+    update: OrganizationService.method.updateOrganization,
+    archive: OrganizationService.method.archiveOrganization,
+    create: DataPlaneService.method.createDataPlane,
+  },
+  dataplane: {
+    update: DataPlaneService.method.updateDataPlane,
+    archive: DataPlaneService.method.archiveDataPlane,
+    create: WorkspaceService.method.createWorkspace,
+  },
+  workspace: {
+    update: WorkspaceService.method.updateWorkspace,
+    archive: WorkspaceService.method.archiveWorkspace,
+    create: ProjectService.method.createProject,
+  },
+  project: {
+    update: ProjectService.method.updateProject,
+    archive: ProjectService.method.archiveProject,
+    create: undefined,
+  },
+} as const satisfies Record<Level, object>;
 
 /** Creates a scope below `parent`. */
 export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {

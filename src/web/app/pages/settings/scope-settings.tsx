@@ -1,14 +1,25 @@
 // The settings of one scope in tabs: which there are depends on its level.
 
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { ReactNode } from "react";
+import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
+import { ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
+import { AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
+import { BudgetService } from "../../../../../gen/waggle/v1/budget_pb.js";
+import { MemberService } from "../../../../../gen/waggle/v1/member_pb.js";
+import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
+import { ProviderCredentialService } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
+import { RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Archivals } from "./archivals.tsx";
 import { AuditLog } from "./audit-log.tsx";
 import { Budgets } from "./budgets.tsx";
 import { General } from "./general.tsx";
 import { KeyPolicy } from "./key-policy.tsx";
+import { keyKinds } from "./key-kinds.ts";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members.tsx";
 import { Providers } from "./providers.tsx";
@@ -21,6 +32,21 @@ const tabsOf: Readonly<Record<Level, readonly string[]>> = {
   dataplane: ["general", "members"],
   workspace: ["general", "members", "keys", "providers"],
   project: ["general", "members", "keys", "providers", "budgets", "retention"],
+};
+
+/** Rpcs that read what a tab shows; one of them that is permitted is enough. */
+const readsOf: Readonly<Record<string, readonly DescMethod[]>> = {
+  members: [MemberService.method.listMembers],
+  keys: keyKinds.map(({ list }) => list),
+  "key-policy": [ApiKeyService.method.getApiKeyPolicy],
+  providers: [
+    ProviderCredentialService.method.listProviderCredentials,
+    ModelAliasService.method.listModelAliases,
+  ],
+  budgets: [BudgetService.method.listBudgets],
+  retention: [RetentionService.method.getRetention],
+  archivals: [ArchivalService.method.listArchivals],
+  audit: [AuditService.method.listAuditLog],
 };
 
 const tabNames: Readonly<Record<string, string>> = {
@@ -44,9 +70,13 @@ export type ScopeSettingsProps = {
 
 export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsProps) {
   const { scope: data, error, refetch } = useScope(scope);
+  const may = useMay(scope);
   if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Loading the settings" />;
-  const tabs = tabsOf[scope.level];
+  // A tab of the address stays, so that the person reads why it is empty.
+  const tabs = tabsOf[scope.level].filter(
+    (one) => one === tab || (readsOf[one]?.some(may) ?? true),
+  );
   const chosen = tab !== undefined && tabs.includes(tab) ? tab : "general";
   return (
     <div className="settings-tabs">

@@ -63,22 +63,27 @@ export type ScopeData = {
   readonly name: string;
   readonly description?: string | undefined;
   readonly createdAt?: Timestamp | undefined;
+  /** Scopes above it, as far as the answer names them. */
+  readonly orgId?: string | undefined;
+  readonly virtualDataplaneId?: string | undefined;
+  readonly workspaceId?: string | undefined;
 };
 
 /** Reads one scope. */
-export function useScope({ level, id }: ScopeRef) {
-  const org = useRpc(OrganizationService.method.getOrganization, { orgId: id }, on(level, "org"));
+export function useScope({ level, id }: ScopeRef, isEnabled = true) {
+  const on = (wanted: Level) => ({ isEnabled: isEnabled && level === wanted });
+  const org = useRpc(OrganizationService.method.getOrganization, { orgId: id }, on("org"));
   const dataplane = useRpc(
     DataPlaneService.method.getDataPlane,
     { virtualDataplaneId: id },
-    on(level, "dataplane"),
+    on("dataplane"),
   );
   const workspace = useRpc(
     WorkspaceService.method.getWorkspace,
     { workspaceId: id },
-    on(level, "workspace"),
+    on("workspace"),
   );
-  const project = useRpc(ProjectService.method.getProject, { projectId: id }, on(level, "project"));
+  const project = useRpc(ProjectService.method.getProject, { projectId: id }, on("project"));
   const { data, error, refetch } = { org, dataplane, workspace, project }[level];
   return { scope: data?.data as ScopeData | undefined, error, refetch };
 }
@@ -120,10 +125,6 @@ export const scopeMethods = [
   ProjectService.method.listProjects,
   ProjectService.method.getProject,
 ] as const;
-
-function on(level: Level, wanted: Level) {
-  return { isEnabled: level === wanted };
-}
 
 /** Returns a time of an answer in Unix milliseconds. */
 export function toMs(time: Timestamp | undefined): number | undefined {

@@ -11,8 +11,7 @@ import { useCurrentProjectId } from "../../../api/project.ts";
 import { Button } from "../../../design/button.tsx";
 import { ErrorState } from "../../../design/states.tsx";
 import { Copy } from "../../../design/values.tsx";
-import { useSignIn } from "../../../session/sign-in-state.ts";
-import { mayCreateKeys } from "./may-create-keys.ts";
+import { useMay } from "../../../session/use-may.ts";
 import { keyPlaceholder } from "./snippets.ts";
 
 export type KeyStepProps = {
@@ -26,7 +25,7 @@ const names = { ingestion: "First trace", project: "First call" } as const;
 
 export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
   const projectId = useCurrentProjectId();
-  const signIn = useSignIn();
+  const may = useMay();
   const { method } = ApiKeyService;
   const isIngestion = kind === "ingestion";
   const onDone = ({ data }: CreateApiKeyResponse): void => {
@@ -41,7 +40,7 @@ export function KeyStep({ kind, value, onCreated }: KeyStepProps) {
     onDone,
   });
   const create = isIngestion ? ingestion : project;
-  const isAllowed = "me" in signIn && mayCreateKeys(signIn.me, projectId, kind);
+  const isAllowed = may(isIngestion ? method.createIngestionApiKey : method.createProjectApiKey);
   const hasEarlier = useHasEarlierKey(kind, isAllowed) && !create.isPending;
   if (value !== undefined) {
     return (
