@@ -79,7 +79,9 @@ async function readTimeouts(sql: Sql): Promise<{ statement: string; idle: string
  * Both prepare one where the pooler puts them; then each holds a connection that the other has not.
  */
 async function isPrepared(first: Database, second: Database): Promise<boolean> {
+  let runs = 0;
   const run = async (sql: Sql): Promise<void> => {
+    runs += 1;
     await sql`select ${"prepared"}::text`;
   };
   await run(first.sql());
@@ -89,7 +91,8 @@ async function isPrepared(first: Database, second: Database): Promise<boolean> {
       await run(sql);
       await second.transaction(run);
     });
-    return true;
+    // A transaction whose statement is unknown there is run again, and prepares it anew.
+    return runs === 4;
   } catch {
     return false;
   }
