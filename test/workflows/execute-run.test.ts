@@ -273,6 +273,18 @@ test("a datapoint that a resumption repeats has the result of its last attempt",
   expect(after["datapoints"]).toHaveLength(1);
   const progress = await run.project.ok(`GET /v1/runs/${run.runId}/progress`);
   expect(progress).toMatchObject({ events: 2, total: { scored: 2, failed: 0 } });
+  const ofRun = { filters: [], evaluation_id: run.runId };
+  const listed = await run.project.ok("POST /v1/events/export", ofRun);
+  expect(listed["events"]).toHaveLength(2);
+  for (const filter of [{ experiment_run_id: run.runId }, { only_experiments: true }]) {
+    const query = { kind: "scalar", measures: [{ metric: "event_count" }] };
+    const charted = await run.project.ok("POST /v1/charts/query", {
+      query,
+      filters: [{ field: "event_type", operator: "is", value: "model" }],
+      product_filters: filter,
+    });
+    expect(charted["data"]).toMatchObject({ meta: { matched_event_count: 1 } });
+  }
   // What failed stays in the log.
   expect((await eventsOf(run)).models).toHaveLength(2);
 }, 300_000);

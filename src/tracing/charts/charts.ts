@@ -150,9 +150,9 @@ const lesserRead =
 function runConditions({ run }: ChartRequest): readonly Condition[] {
   if (run?.id !== undefined && run.id !== "") {
     if (!isUuid(run.id)) refuse(run.field, "must be a UUID");
-    return [isOfRun(run.id)];
+    return isOfRun(run.id);
   }
-  return run?.isAny === true ? [isOfAnyRun] : [];
+  return run?.isAny === true ? isOfAnyRun : [];
 }
 
 function refuseTooLarge(request: ChartRequest): never {

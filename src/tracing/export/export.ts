@@ -115,7 +115,7 @@ export function createExports(options: ExportsOptions): Exports {
       ? await fields.fieldsOf(projectId, reading)
       : { fields: [], isComplete: true };
     const conditions = parseFilters(filters, recorded);
-    if (evaluationId) conditions.push(isOfRun(evaluationId));
+    if (evaluationId) conditions.push(...isOfRun(evaluationId));
     const { fromUs, toUs } = parseBounds(selection);
     return { projectId, conditions, fromUs, toUs };
   }

@@ -19,7 +19,7 @@ import type { Selection } from "../selection/selection.ts";
 import * as store from "./store.ts";
 import type { CallOutcome, RunSessions } from "./store.ts";
 
-export { retriedBy } from "./store.ts";
+export { retriedBy } from "../export/run-conditions.ts";
 export type { CallOutcome, RunSessions };
 
 /** A session of a run, or an event of the run with metrics. */

@@ -4,6 +4,7 @@
 import type { PendingQuery } from "postgres";
 import type { Fragment, Sql } from "../../postgres/database.ts";
 import { escapeJson, escapeText, unescapeOrNull, unescapeText } from "../events/postgres-text.ts";
+import { retriedBy } from "../export/run-conditions.ts";
 
 /**
  * Consecutive events of a run. Each column is the JSON text of an array with a value for each
@@ -26,9 +27,6 @@ export type RunEventPart = {
 
 /** Sessions of a run: those that the run lists, in addition to those whose events name it. */
 export type RunSessions = { readonly runId: string; readonly sessionIds: readonly string[] };
-
-/** Key of an event's metadata: the session that took its place in its run. */
-export const retriedBy = "retried_by";
 
 /** Returns the condition that names the sessions of a run, as a query of their ids. */
 function selectSessions(sql: Sql, projectId: string, { runId, sessionIds }: RunSessions): Fragment {
