@@ -15,6 +15,7 @@ import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
 import { openInference } from "./conventions/openinference.ts";
+import { pydanticAi } from "./conventions/pydantic-ai.ts";
 import { traceloop } from "./conventions/traceloop.ts";
 import { vercel } from "./conventions/vercel.ts";
 import { createDraft, keep, place, type Draft } from "./draft.ts";
@@ -33,6 +34,7 @@ const conventions: readonly Convention[] = [
   openInference,
   traceloop,
   vercel,
+  pydanticAi,
 ];
 
 const fieldTables = conventions.map((convention) => convention.fields);

@@ -25,6 +25,7 @@ describe("fields of GenAI attributes", () => {
     ["traceloop.span.kind", "task", { metadata: { span_kind: "task" } }],
     ["traceloop.association.properties.run_id", "r", { metadata: { run_id: "r" } }],
     ["llm.cost.total", 0.02, { metadata: { cost: 0.02 } }],
+    ["operation.cost", 0.02, { metadata: { cost: 0.02 } }],
     ["honeyhive_user_id", "u", { user_properties: { user_id: "u" } }],
   ])("%s", (key, value, want) => {
     const got = eventOf({ attributes: { [key]: value } });
@@ -254,6 +255,65 @@ describe("chat messages", () => {
       { role: "system", content: "Be brief." },
       ...question,
     ]);
+  });
+
+  const pydanticAi = { name: "pydantic-ai", version: "2.68.0", attributes: new Map() };
+
+  test("a run of a Pydantic AI agent has its conversation and its reply", () => {
+    const spoken = [
+      { role: "user", parts: [{ type: "text", content: "Weather?" }] },
+      { role: "assistant", parts: [{ type: "text", content: "Sun." }], finish_reason: "stop" },
+    ];
+
+    const got = eventOf({
+      scope: pydanticAi,
+      attributes: {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.system_instructions": '[{"type":"text","content":"Be brief."}]',
+        "pydantic_ai.all_messages": JSON.stringify(spoken),
+        final_result: "Sun.",
+      },
+    });
+
+    expect(got.inputs?.["chat_history"]).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Weather?" },
+    ]);
+    expect(got.outputs).toEqual({ role: "assistant", content: "Sun." });
+    expect(got.metadata).not.toHaveProperty(["pydantic_ai.all_messages"]);
+    expect(got.metadata).not.toHaveProperty("final_result");
+  });
+
+  test("a structured result of a Pydantic AI agent is its output", () => {
+    const spoken = [
+      { role: "user", parts: [{ type: "text", content: "Weather?" }] },
+      { role: "user", parts: [{ type: "tool_call_response", id: "a", result: "Final result." }] },
+    ];
+
+    const got = eventOf({
+      scope: pydanticAi,
+      attributes: {
+        "gen_ai.operation.name": "invoke_agent",
+        "pydantic_ai.all_messages": JSON.stringify(spoken),
+        final_result: '{"celsius":18}',
+      },
+    });
+
+    expect(got.inputs?.["chat_history"]).toHaveLength(2);
+    expect(got.outputs).toEqual({ celsius: 18 });
+  });
+
+  test("a tool span of an earlier Pydantic AI has its arguments and its result", () => {
+    const got = eventOf({
+      scope: pydanticAi,
+      attributes: {
+        "gen_ai.tool.name": "weather",
+        tool_arguments: '{"city":"Paris"}',
+        tool_response: "sunny",
+      },
+    });
+
+    expect(got).toMatchObject({ inputs: { city: "Paris" }, outputs: { result: "sunny" } });
   });
 
   test("OpenInference messages that say nothing give way to the whole input", () => {
