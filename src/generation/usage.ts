@@ -50,11 +50,12 @@ export function tokenCounts(usage: Usage) {
   };
 }
 
-const counted = ["prompt_tokens", "completion_tokens"];
-
-/** Returns the `usage` of an answer; undefined without token counts. */
+/**
+ * Returns the `usage` of an answer; undefined if the prompt is not counted, because a cost without
+ * it would be too low.
+ */
 export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
-  if (!isJsonObject(usage) || !counted.some((name) => isAmount(usage[name]))) return undefined;
+  if (!isJsonObject(usage) || !isAmount(usage["prompt_tokens"])) return undefined;
   const prompt = countOf(usage, "prompt_tokens");
   const completion = countOf(usage, "completion_tokens");
   const sent = detailsOf(usage, "prompt_tokens_details");

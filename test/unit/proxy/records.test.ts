@@ -51,9 +51,9 @@ describe("parseUsage", () => {
       want: { ...none, cacheRead: 5 },
     },
     {
-      name: "counts a completion whose prompt is not counted",
+      name: "has none where the prompt is not counted",
       usage: { completion_tokens: 7 },
-      want: { ...none, output: 7 },
+      want: undefined,
     },
     {
       name: "counts what is written as text",
