@@ -30,8 +30,13 @@ const allowedHeaders = [
 ];
 const exposedHeaders = [
   ...connectCors.exposedHeaders,
+  "Content-Disposition",
+  "Deprecation",
+  "Link",
   "Retry-After",
   "X-Request-Id",
+  // Without it, OpenAI clients in browsers ask again when a budget is spent.
+  "X-Should-Retry",
   ...answeredHeaders.map((name) => `X-Waggle-${name}`),
 ];
 
@@ -55,8 +60,10 @@ export function createCors(origins: readonly string[]): Cors {
   return {
     handle(request, response) {
       const origin = headerOf(request, "origin");
-      if (origins.length === 0 || origin === undefined) return false;
+      if (origins.length === 0) return false;
+      // Also without an origin: a cache could give that answer to a page, which cannot read it.
       if (!isAny) response.setHeader("vary", "origin");
+      if (origin === undefined) return false;
       if (!isAny && !origins.includes(origin)) return false;
       response.setHeader("access-control-allow-origin", isAny ? "*" : origin);
       const asked = headerOf(request, "access-control-request-method");

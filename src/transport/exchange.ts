@@ -133,7 +133,8 @@ export function endStream(request: NodeRequest): void {
   if (stream && hasUnreadBody(request) && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
-function varyOf(response: NodeResponse): string {
+/** Returns the `Vary` of a compressible answer, beside that of CORS. */
+export function varyOf(response: NodeResponse): string {
   const before = response.getHeader("vary");
   return before === undefined ? "accept-encoding" : `${String(before)}, accept-encoding`;
 }

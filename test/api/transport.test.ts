@@ -370,7 +370,7 @@ describe("over REST", () => {
         headers: { ...auth, "accept-encoding": encoding },
       });
       expect(got.headers.get("content-encoding")).toBe(encoding.split(",")[0]);
-      expect(got.headers.get("vary")).toBe("accept-encoding");
+      expect(got.headers.get("vary")).toBe("origin, accept-encoding");
       expect(JSON.parse(got.text)).toMatchObject({ event: { event_id: "big" } });
     },
   );
@@ -414,7 +414,30 @@ describe("CORS", () => {
     for (const name of ["X-Waggle-Session-Id", "Traceparent", "X-Stainless-Runtime-Version"]) {
       expect(allowed).toContain(name);
     }
-    expect(answer.headers.get("access-control-expose-headers")).toContain("X-Waggle-Generation-Id");
+    const exposed = answer.headers.get("access-control-expose-headers");
+    for (const name of ["X-Waggle-Generation-Id", "X-Should-Retry", "Link"]) {
+      expect(exposed).toContain(name);
+    }
+  });
+
+  test.each([
+    { name: "an answer", method: "GET", path: "/openapi.json", origin: "https://app.example.org" },
+    { name: "an answer without an origin", method: "GET", path: "/openapi.json" },
+    {
+      ...{ name: "a stream", method: "POST", path: "/v1/events/stream" },
+      origin: "https://app.example.org",
+    },
+  ])("keeps caches from giving $name to another origin", async ({ method, path, origin }) => {
+    const got = await rest(method, path, {
+      headers: {
+        ...{ ...auth, "accept-encoding": "gzip", "content-type": "application/json" },
+        ...(origin !== undefined && { origin }),
+      },
+      ...(method === "POST" && { body: "{}" }),
+    });
+    expect(got.status).toBe(200);
+    expect(got.headers.get("content-encoding")).toBe("gzip");
+    expect(got.headers.get("vary")).toBe("origin, accept-encoding");
   });
 
   test("says nothing to another origin", async () => {

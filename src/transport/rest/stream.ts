@@ -10,7 +10,7 @@ import {
   encodingFor,
   type StreamEncoder as Compressor,
 } from "../compression.ts";
-import { type Exchange, headerOf, type NodeResponse } from "../exchange.ts";
+import { type Exchange, headerOf, type NodeResponse, varyOf } from "../exchange.ts";
 import { mapItems } from "../items.ts";
 import { breakOff, endAnswer, settled, writePieces } from "../write.ts";
 import { serviceErrorOf } from "../interceptors/errors.ts";
@@ -199,7 +199,7 @@ function openSink(
     "content-type": mediaType,
     ...(fileName ? { "content-disposition": `attachment; filename="${fileName}"` } : {}),
     ...(mediaType.startsWith("text/event-stream") ? eventStreamHeaders : {}),
-    ...(encoding ? { "content-encoding": encoding, vary: "accept-encoding" } : {}),
+    ...(encoding ? { "content-encoding": encoding, vary: varyOf(response) } : {}),
   });
   const encoder = encoding && createStreamEncoder(encoding);
   encoder?.transform.pipe(response);
