@@ -2,6 +2,7 @@
 // the stand-in's.
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { datapointTriesMax } from "../../src/base/tenant-limits.ts";
 import { sayMissing } from "../clients/environment.ts";
 import { providersOf } from "../support/chats.ts";
 import { openTestClusters } from "../support/database.ts";
@@ -162,7 +163,7 @@ test("the cost is the sum of the calls, of another model too", async () => {
   expect(progress).toMatchObject({ done: 3, unpriced: 0 });
 }, 300_000);
 
-test("an unusable answer is kept with its event, and costs what its tokens cost", async () => {
+test("each unusable answer costs what its tokens cost, and the last is kept", async () => {
   const run = await givenAnExecutableRun(service, "echo", 1);
 
   await run.start({ model: "anthropic/claude-sonnet-4-5-no-finish" });
@@ -172,11 +173,14 @@ test("an unusable answer is kept with its event, and costs what its tokens cost"
   expect(progress).toMatchObject({ done: 0, failed: 1 });
   expect(cost).toBeGreaterThan(0);
   const { models } = await eventsOf(run);
+  const [{ metadata } = { metadata: {} }] = models;
+  const { cost: costOfOne } = metadata as { cost: number };
+  expect(cost).toBeCloseTo(datapointTriesMax * costOfOne, 12);
   expect(models).toMatchObject([
     {
       error: expect.stringMatching(/^PROVIDER_FAILED: /) as string,
       outputs: { role: "assistant", content: expect.any(String) as string },
-      metadata: { cost, total_tokens: expect.any(Number) as number },
+      metadata: { cost: costOfOne, total_tokens: expect.any(Number) as number },
     },
   ]);
 }, 300_000);

@@ -79,6 +79,8 @@ async function callUntilEnded(
     metadata: metadataOf(run),
   };
   let waits = 0;
+  // Unusable answers are billed too.
+  let spent: number | null = null;
   for (let tries = 1; ;) {
     let end: ConfiguredEnd;
     try {
@@ -86,7 +88,7 @@ async function callUntilEnded(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ServiceError)) throw error;
-      if (outcomes[error.reason].status < 500) return refused(run, error);
+      if (outcomes[error.reason].status < 500) return { ...refused(run, error), cost: spent };
       // Other calls of the project have all places, so this call has not failed. The step ends
       // after some time, so that a cancellation is noticed.
       waits += 1;
@@ -94,7 +96,10 @@ async function callUntilEnded(
       await delay(pauseMs, undefined, { signal });
       continue;
     }
-    if (end.error === undefined || tries >= datapointTriesMax || !mayHelp(end.error)) return end;
+    if (end.cost !== null) spent = (spent ?? 0) + end.cost;
+    if (end.error === undefined || tries >= datapointTriesMax || !mayHelp(end.error)) {
+      return { ...end, cost: spent };
+    }
     await delay(pauseMs * 2 ** (tries - 1), undefined, { signal });
     tries += 1;
   }
