@@ -167,6 +167,29 @@ describe("a person", () => {
     expect(faults).toEqual([]);
   });
 
+  test.each([
+    { role: "project_viewer", shown: 0 },
+    { role: "project_member", shown: 1 },
+  ])("with the role $role is offered to create $shown thing a list", async ({ role, shown }) => {
+    const userId = await addMember(role);
+    const { page, faults } = await app.open(path("general"), { userId });
+    for (const [list, act] of [
+      ["Evaluators", "New evaluator"],
+      ["Datasets", "Create dataset"],
+      ["Prompts", "Create prompt"],
+      ["Experiments", "Start run"],
+      ["Queues", "Create queue"],
+      ["Alerts", "New alert"],
+    ] as const) {
+      await page.getByRole("link", { name: list, exact: true }).click();
+      await page.getByRole("heading", { name: list, level: 1 }).waitFor();
+      await page.getByRole("heading", { name: /^No /, level: 2 }).waitFor();
+      const found = page.locator("header").getByText(act, { exact: true });
+      expect(await found.count(), list).toBe(shown);
+    }
+    expect(faults).toEqual([]);
+  });
+
   test("with the role of an administrator of the project has every act", async () => {
     const userId = await addMember("project_admin");
     const { page, faults } = await app.open(path("general"), { userId });

@@ -47,8 +47,9 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Registers commands while the component is on the screen. */
-export function useCommands(own: readonly Command[]): void {
+/** Registers commands while the component is on the screen; false is none. */
+export function useCommands(given: readonly (Command | false)[]): void {
+  const own = given.filter((one) => one !== false);
   const source = useRef(own);
   // The texts in the palette. Functions are left out: they change with each render, and are read
   // when needed.

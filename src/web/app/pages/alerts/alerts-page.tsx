@@ -13,6 +13,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -93,6 +94,7 @@ function LastValue({ alert }: { readonly alert: Alert }) {
 export function AlertsPage() {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
+  const mayCreate = useMay()(AlertService.method.createAlert);
   const { state = "" } = alertsRoute.useSearch();
   const { data, error, refetch } = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
   const params = { projectId };
@@ -106,7 +108,7 @@ export function AlertsPage() {
     ),
   );
   useCommands([
-    {
+    mayCreate && {
       id: "alerts.new",
       title: "New alert",
       keys: "n",
@@ -117,7 +119,7 @@ export function AlertsPage() {
     (left, right) => order.indexOf(left.state) - order.indexOf(right.state),
   );
   const rows = state === "" ? all : all.filter((alert) => alert.state === state);
-  const newAlert = (
+  const newAlert = mayCreate && (
     <Button asChild variant="primary">
       <Link to="/app/p/$projectId/alerts/edit" params={params}>
         <Plus aria-hidden /> New alert

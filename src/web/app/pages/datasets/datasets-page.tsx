@@ -10,6 +10,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table, type TableProps } from "../../design/table.tsx";
 import { Count, Identifier, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -66,6 +67,7 @@ const columns: readonly Column<Dataset>[] = [
 
 export function DatasetsPage() {
   const projectId = useCurrentProjectId();
+  const mayCreate = useMay()(DatasetService.method.createDataset);
   const [isCreating, setCreating] = useState(false);
   const pages = useRowPages(
     useCallback(
@@ -77,9 +79,14 @@ export function DatasetsPage() {
     ),
   );
   useCommands([
-    { id: "datasets.create", title: "Create a dataset", keys: "n", run: () => setCreating(true) },
+    mayCreate && {
+      id: "datasets.create",
+      title: "Create a dataset",
+      keys: "n",
+      run: () => setCreating(true),
+    },
   ]);
-  const create = (
+  const create = mayCreate && (
     <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
       Create dataset
     </Button>

@@ -12,6 +12,7 @@ import { Button } from "../../design/button.tsx";
 import { Switch } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -134,10 +135,13 @@ export function EvaluatorsPage() {
       [projectId],
     ),
   );
+  const mayCreate = useMay()(MetricService.method.createMetric);
   const create = () => onOpen({ id: "new" });
-  useCommands([{ id: "evaluators.new", title: "New evaluator", keys: "n", run: create }]);
+  useCommands([
+    mayCreate && { id: "evaluators.new", title: "New evaluator", keys: "n", run: create },
+  ]);
   const rows = useMemo(() => data?.metrics ?? [], [data]);
-  const newLink = (
+  const newLink = mayCreate && (
     <Button asChild variant="primary">
       <Link to="/app/p/$projectId/evaluators/$metricId" params={{ projectId, metricId: "new" }}>
         <Plus aria-hidden /> New evaluator

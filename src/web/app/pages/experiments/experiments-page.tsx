@@ -7,12 +7,14 @@ import {
   type Run,
   RunService,
 } from "../../../../../gen/waggle/v1/run_pb.js";
+import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { Input } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -35,18 +37,8 @@ export function ExperimentsPage() {
   );
 }
 
-function Runs() {
-  const { projectId } = experimentsRoute.useParams();
-  const { name = "", page = 1 } = experimentsRoute.useSearch();
-  const setSearch = useSearchChange<ExperimentsSearch>();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [isCreating, setCreating] = useState(false);
-  const { data, error, refetch } = useRpc(
-    RunService.method.listRuns,
-    { name, page, limit: 100 },
-    { keepsPrevious: true, refreshMs },
-  );
-  const { onOpen, hrefOf } = useRowPages(
+function useRunPages(projectId: string) {
+  return useRowPages(
     useCallback(
       ({ id: runId }: Pick<Run, "id">) => ({
         to: "/app/p/$projectId/experiments/$runId",
@@ -55,17 +47,33 @@ function Runs() {
       [projectId],
     ),
   );
+}
+
+function Runs() {
+  const { projectId } = experimentsRoute.useParams();
+  const { name = "", page = 1 } = experimentsRoute.useSearch();
+  const setSearch = useSearchChange<ExperimentsSearch>();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const mayCreate = useMay()(ExecutionService.method.executeRun);
+  const [isCreating, setCreating] = useState(false);
+  const start = () => setCreating(true);
+  const { data, error, refetch } = useRpc(
+    RunService.method.listRuns,
+    { name, page, limit: 100 },
+    { keepsPrevious: true, refreshMs },
+  );
+  const { onOpen, hrefOf } = useRunPages(projectId);
   // The list is newest first: of two, the later one is the base.
   const [later, earlier] = (data?.evaluations ?? []).filter(({ id }) => selected.has(id));
   const compare = () => {
     if (later && earlier) setSearch({ base: earlier.id, new: later.id });
   };
   useCommands([
-    { id: "runs.create", title: "Start a run", keys: "n", run: () => setCreating(true) },
+    mayCreate && { id: "runs.create", title: "Start a run", keys: "n", run: start },
     { id: "runs.compare", title: "Compare the two selected runs", keys: "c", run: compare },
   ]);
-  const create = (
-    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
+  const create = mayCreate && (
+    <Button size="small" variant="primary" icon={<Plus />} onClick={start}>
       Start run
     </Button>
   );

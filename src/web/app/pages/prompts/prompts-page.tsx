@@ -14,6 +14,7 @@ import { Select } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -78,6 +79,7 @@ export function PromptsPage() {
   const { projectId } = promptsRoute.useParams();
   const { env = "" } = promptsRoute.useSearch();
   const setSearch = useSearchChange<PromptsSearch>();
+  const mayCreate = useMay()(ConfigurationService.method.createConfiguration);
   const [isCreating, setCreating] = useState(false);
   const { data, error, refetch } = useRpc(
     ConfigurationService.method.listConfigurations,
@@ -94,9 +96,14 @@ export function PromptsPage() {
     ),
   );
   useCommands([
-    { id: "prompts.create", title: "Create a prompt", keys: "n", run: () => setCreating(true) },
+    mayCreate && {
+      id: "prompts.create",
+      title: "Create a prompt",
+      keys: "n",
+      run: () => setCreating(true),
+    },
   ]);
-  const create = (
+  const create = mayCreate && (
     <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
       Create prompt
     </Button>

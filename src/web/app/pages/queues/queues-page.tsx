@@ -11,6 +11,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Identifier, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -79,6 +80,7 @@ function QueueCount({ queueId, state }: QueueCountProps) {
 
 export function QueuesPage() {
   const projectId = useCurrentProjectId();
+  const mayCreate = useMay()(QueueService.method.createQueue);
   const [isCreating, setCreating] = useState(false);
   const { data, error, refetch } = useRpc(QueueService.method.listQueues, {});
   const { onOpen, hrefOf } = useRowPages(
@@ -91,9 +93,14 @@ export function QueuesPage() {
     ),
   );
   useCommands([
-    { id: "queues.create", title: "Create a queue", keys: "n", run: () => setCreating(true) },
+    mayCreate && {
+      id: "queues.create",
+      title: "Create a queue",
+      keys: "n",
+      run: () => setCreating(true),
+    },
   ]);
-  const create = (
+  const create = mayCreate && (
     <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
       Create queue
     </Button>
