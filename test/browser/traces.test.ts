@@ -165,11 +165,11 @@ describe("the traces", () => {
     const rows = page.getByRole("grid", { name: "Events" }).getByRole("row");
     await rows.filter({ hasText: "rate limit reached for requests" }).first().waitFor();
     await expect.poll(() => rows.filter({ hasText: "search_orders" }).count(), patience).toBe(0);
+    // Not "Calls: 0" beside as many calls as errors. The totals before stay until these are read.
+    await page.getByText(/^Calls without error: 0, Errors: [1-9]/).waitFor({ state: "attached" });
     expect(await total(page, "Calls").textContent()).toBe(
       (await total(page, "Errors").textContent())?.split(" ")[0],
     );
-    // Not "Calls: 0" beside as many calls as errors.
-    await page.getByText(/^Calls without error: 0, Errors: [1-9]/).waitFor({ state: "attached" });
     expect(faults).toEqual([]);
   });
 
