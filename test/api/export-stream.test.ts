@@ -122,7 +122,8 @@ describe("POST /v1/events/stream", () => {
       source: "large",
       inputs,
     }));
-    await post("/events/batch", { events: large });
+    // More than the buffers of a connection hold, on any machine.
+    for (let batch = 0; batch < 4; batch += 1) await post("/events/batch", { events: large });
     const keys = `/v1/projects/${service.projectId}/ro_project_api_keys`;
     const byOwner = { headers: { authorization: `Bearer ${service.dataPlaneKey}` } };
     const made = (await (await post(keys, { name: "to be revoked" }, byOwner)).json()) as {

@@ -175,16 +175,17 @@ describe("queues", () => {
 
   test("are reviewed by keys alone, and the scores stand on the events", async () => {
     const { page, faults } = await app.open(path(`/${queueId}/annotate`));
-    await page.getByText("The first answer").waitFor();
+    await page.getByText("The second answer").waitFor();
 
+    await page.keyboard.press("2");
+    await page.getByText("1 of 2 given").waitFor();
+    await page.keyboard.press("Enter");
+    // Released before, so it comes last.
+    await page.getByText("The first answer").waitFor();
     await page.keyboard.press("1");
     await page.keyboard.press("j");
     await page.keyboard.press("2");
     await page.getByText("2 of 2 given").waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByText("The second answer").waitFor();
-    await page.keyboard.press("2");
-    await page.getByText("1 of 2 given").waitFor();
     await page.keyboard.press("Enter");
 
     await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
