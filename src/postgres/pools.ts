@@ -218,6 +218,7 @@ function openPool(
     // Short, so that the first request after Postgres returns finds it.
     backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
     ...unlimitedPipeline,
+    // In a spread, since the driver's types lack this option.
     ...{ socket: socketOpener() },
     onnotice: () => {
       // Notices ("relation exists, skipping") do not help an operator.

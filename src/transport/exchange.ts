@@ -133,6 +133,11 @@ export function endStream(request: NodeRequest): void {
   if (stream && hasUnreadBody(request) && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
+/** Returns whether a request is GET, or HEAD, which Node answers without a body. */
+export function isRead({ httpMethod }: Pick<Exchange, "httpMethod">): boolean {
+  return httpMethod === "GET" || httpMethod === "HEAD";
+}
+
 /** Returns the `Vary` of a compressible answer, beside that of CORS. */
 export function varyOf(response: NodeResponse): string {
   const before = response.getHeader("vary");

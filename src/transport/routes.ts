@@ -11,6 +11,7 @@ import {
   createExchange,
   type Exchange,
   headerOf,
+  isRead,
   type NodeRequest,
   type NodeResponse,
   writeAnswer,
@@ -86,15 +87,12 @@ async function dispatch(
   if (options.otlp?.matches(exchange)) return options.otlp.serve(exchange, values);
   if (options.pages?.matches(exchange)) return options.pages.serve(exchange);
   if (options.web?.matches(exchange)) return options.web.serve(exchange);
-  const answer = fixedMethods.has(exchange.httpMethod) ? fixed[exchange.path] : undefined;
+  const answer = isRead(exchange) ? fixed[exchange.path] : undefined;
   if (answer) return answer(exchange);
   const { status, body } = notFoundAnswer();
   options.logger.debug({ request_id: values.get(requestIdKey) }, "no such route");
   await writeAnswer(exchange, { status, headers: { "content-type": jsonType }, body });
 }
-
-/** Monitors send HEAD, to which Node sends the head alone. */
-const fixedMethods: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 type FixedTable = Readonly<Record<string, (exchange: Exchange) => Promise<void>>>;
 

@@ -7,7 +7,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { Logger } from "../base/logger.ts";
 import { compressBody, type Encoding } from "../transport/compression.ts";
-import { type Exchange, headerOf, writeAnswer } from "../transport/exchange.ts";
+import { type Exchange, headerOf, isRead, writeAnswer } from "../transport/exchange.ts";
 import type { PageRoute } from "../transport/pages.ts";
 import type { Build } from "../base/build.ts";
 import { distFolder, startWebBuild } from "./build.ts";
@@ -105,9 +105,8 @@ export function createWebApp(options: WebAppOptions): WebApp {
   return {
     ready: load(),
     route: {
-      matches: ({ httpMethod, path }) =>
-        (httpMethod === "GET" || httpMethod === "HEAD") &&
-        (isPagePath(path) || files?.has(path) === true),
+      matches: (exchange) =>
+        isRead(exchange) && (isPagePath(exchange.path) || files?.has(exchange.path) === true),
       serve: (exchange) =>
         files === undefined
           ? writeAnswer(exchange, waitingAnswer(hasFailed))
