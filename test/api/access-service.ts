@@ -1,6 +1,5 @@
 // The service of the access matrix, and the denial that every caller without access gets.
 
-import { setTimeout as delay } from "node:timers/promises";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { anEncryptionKey } from "../support/credentials.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -40,10 +39,7 @@ export function callCount(): number {
   return calls;
 }
 
-/**
- * Makes the call of a row and returns its answer. Callers of one project ask at once for reports
- * that take much memory, so some have to ask again.
- */
+/** Makes the call of a row and returns its answer. */
 export async function call(
   service: TestService,
   row: Row,
@@ -52,18 +48,13 @@ export async function call(
 ): Promise<Answer> {
   const { path, body } = fillIn(row, ids);
   calls += 1;
-  for (;;) {
-    const response = await fetch(service.url + path, {
-      method: row.route.split(" ")[0] ?? "",
-      headers: {
-        ...credential,
-        ...(body !== undefined && { "content-type": row.type ?? "application/json" }),
-      },
-      ...(body !== undefined && { body }),
-    });
-    const answer = { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
-    const retryAfter = response.headers.get("retry-after");
-    if (answer.status !== 503 || retryAfter === null) return answer;
-    await delay(Number(retryAfter) * 1_000);
-  }
+  const response = await fetch(service.url + path, {
+    method: row.route.split(" ")[0] ?? "",
+    headers: {
+      ...credential,
+      ...(body !== undefined && { "content-type": row.type ?? "application/json" }),
+    },
+    ...(body !== undefined && { body }),
+  });
+  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
 }

@@ -2,6 +2,8 @@
 // scores as a worker would. Source: docs/judges.md; docs/decisions.md, 46.2 to 46.4.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { ProjectScope } from "../../src/access/scope.ts";
+import { createByteBudget } from "../../src/base/byte-budget.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createReliability } from "../../src/evaluation/reliability/reliability.ts";
 import type { Score } from "../../src/evaluation/scores/score.ts";
@@ -82,6 +84,10 @@ async function commit(metricId: string, eventId: string, score: Score): Promise<
   const result = { kind: "score", score, explanation: "", output: "", judge } as const;
   await evaluation.scores.commitResults(place, chunk, [{ eventId, result }]);
   await evaluation.scores.endChunk(place, chunk.chunkId, "drop");
+}
+
+function scope(): ProjectScope {
+  return { ...project, clusterId: "default" } as unknown as ProjectScope;
 }
 
 async function report(metricId: string, query = "against=helpful"): Promise<Json> {
@@ -171,15 +177,23 @@ describe("reliability of a judge", () => {
     expect(got).toMatchObject({ events_considered: 6, incomparable: 2, overall: { n: 1 } });
   });
 
+  test("reserves little memory for few scores", async () => {
+    const [metricId] = [await makeJudge(), await makeQuestion()];
+    await rate(metricId, { human: 1, judge: 1 });
+    const memory = createByteBudget(1_000_000).open();
+    const reliability = createReliability(evaluation);
+
+    const got = await reliability.report(scope(), { id: metricId, against: "helpful" }, { memory });
+
+    expect(got.overall.n).toBe(1);
+  });
+
   test("says how many older events were left out", async () => {
     const [metricId] = [await makeJudge(), await makeQuestion()];
     for (const day of [1, 2, 3]) await rate(metricId, { human: day, judge: day, day });
     const reliability = createReliability({ ...evaluation, eventsMax: 4 });
-    const place = { ...project, clusterId: "default" } as unknown as Parameters<
-      typeof reliability.report
-    >[0];
 
-    const got = await reliability.report(place, { id: metricId, against: "helpful" });
+    const got = await reliability.report(scope(), { id: metricId, against: "helpful" });
 
     expect(got).toMatchObject({ eventsConsidered: 4, eventsLeftOut: expect.any(Number) as number });
     expect(got.eventsLeftOut).toBe(2);

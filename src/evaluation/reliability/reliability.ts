@@ -81,37 +81,35 @@ export function createReliability(options: ReliabilityOptions): Reliability {
       const period = { projectId, ...parsePeriod(request) };
       const names = { judge: judge.definition.name, against: human.definition.name };
       const context = createReadContext(clusters.database(clusterId), projectId, reading);
-      context.memory.grow(eventsMax * rowBytes);
-      try {
-        const found = await readScores(context, period, {
-          evaluatorId: judge.id,
-          humanName: names.against,
-          eventsMax,
-          rowsMax: eventsMax + 1,
-        });
-        const kind = scaleOf(human.definition, judge.definition);
-        const comparing = { kind, human: human.definition, judge: judge.definition };
-        const pacer = createPacer(context.memory.holder);
-        const comparison = await compareScores(found.events, comparing, { bucket, pacer });
-        return {
-          ...comparison,
-          incomparable: comparison.incomparable + found.unreadable,
-          metric: names.judge,
-          against: names.against,
-          kind,
-          ...found.counts,
-        };
-      } finally {
-        context.memory.shrink(eventsMax * rowBytes);
-      }
+      const compared = { evaluatorId: judge.id, humanName: names.against, eventsMax };
+      const found = await readScores(context, period, compared);
+      const kind = scaleOf(human.definition, judge.definition);
+      const comparing = { kind, human: human.definition, judge: judge.definition };
+      const pacer = createPacer(context.memory.holder);
+      const comparison = await compareScores(found.events, comparing, { bucket, pacer });
+      return {
+        ...comparison,
+        incomparable: comparison.incomparable + found.unreadable,
+        metric: names.judge,
+        against: names.against,
+        kind,
+        ...found.counts,
+      };
     },
   };
 }
 
-async function readScores({ read }: ReadContext, period: store.Period, compared: store.Compared) {
-  const rows = await read((sql) => store.scoreRows(sql, period, compared));
+type Compared = Omit<store.Compared, "rowsMax">;
+
+async function readScores(context: ReadContext, period: store.Period, compared: Compared) {
   const { eventsMax } = compared;
-  if (rows.length > eventsMax) throw tooMany(eventsMax);
+  const { read } = context;
+  // Most projects have few scores of people, and their reports reserve little memory.
+  const fewRows = Math.ceil(eventsMax / 100);
+  const rows =
+    (await readRows(context, period, { ...compared, rowsMax: fewRows })) ??
+    (await readRows(context, period, { ...compared, rowsMax: eventsMax }));
+  if (rows === undefined) throw tooMany(eventsMax);
   const { considered = 0, human_scored: humanScored = 0 } = rows[0] ?? {};
   const isFull = considered >= eventsMax;
   const [total] = isFull ? await read((sql) => store.countEvents(sql, period)) : [];
@@ -123,6 +121,23 @@ async function readScores({ read }: ReadContext, period: store.Period, compared:
     unreadable: paired - events.length,
     counts: { eventsConsidered: considered, eventsLeftOut, humanScored },
   };
+}
+
+/** Reserves the memory of `rowsMax` rows. Returns undefined if there are more. */
+async function readRows(
+  { read, memory }: ReadContext,
+  period: store.Period,
+  compared: store.Compared,
+): Promise<readonly store.ScoreRow[] | undefined> {
+  const { rowsMax } = compared;
+  memory.grow(rowsMax * rowBytes);
+  // One extra row tells whether there are more.
+  const rows = await read((sql) =>
+    store.scoreRows(sql, period, { ...compared, rowsMax: rowsMax + 1 }),
+  );
+  if (rows.length <= rowsMax) return rows;
+  memory.giveBack(rowsMax * rowBytes);
+  return undefined;
 }
 
 async function getHuman(
