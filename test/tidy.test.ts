@@ -160,7 +160,7 @@ type Rule = {
 /** What Temporal bundles and runs again and again from a history. */
 const deterministic = new RegExp(
   "^src/(base/actor|base/limits|outbox/entry|workflows/([^/]+/workflow|workflows|progress" +
-    "|search-attributes|describe-work|activity-options))\\.ts$",
+    "|search-attributes|describe-work|activity-options|task-queues))\\.ts$",
 );
 
 /** Who may import whom; the table of ARCHITECTURE.md, Layers. */
@@ -251,6 +251,27 @@ describe("imports", () => {
     );
 
     expect([...unplaced, ...got]).toEqual([]);
+  });
+
+  test("of files run in no circle, those of types included", () => {
+    // A page's route loads the page once it is opened.
+    const loaded = sources.map(({ path, text }) => ({
+      path,
+      text: text.replaceAll("import(", ""),
+    }));
+    const targets = new Map(loaded.map((file) => [file.path, importsOf(file)]));
+    const done = new Set<string>();
+    const circles: string[] = [];
+    function visit(path: string, trail: readonly string[]): void {
+      if (trail.includes(path))
+        circles.push([...trail.slice(trail.indexOf(path)), path].join(" > "));
+      if (done.has(path)) return;
+      done.add(path);
+      for (const target of targets.get(path) ?? []) visit(target, [...trail, path]);
+    }
+    for (const path of targets.keys()) visit(path, []);
+
+    expect(circles).toEqual([]);
   });
 
   test.each(importRules)("$name", ({ files, except, forbidden, isTypeAllowed }) => {

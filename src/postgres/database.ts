@@ -15,16 +15,14 @@ import {
   type PoolName,
   type PoolOptions,
   type PoolWithTurns,
+  type Sql,
 } from "./pools.ts";
 import { createRead, type Read, type ReaderOptions } from "./reader.ts";
 import { keepLittle } from "./statement-memory.ts";
 import type { Turns } from "./turns.ts";
 
-export type { PoolOptions as OpenDatabaseOptions } from "./pools.ts";
+export type { PoolOptions as OpenDatabaseOptions, Sql } from "./pools.ts";
 export type { Read, ReaderOptions } from "./reader.ts";
-
-/** Runs statements: a pool, or one transaction's connection. */
-export type Sql = postgres.ISql<ColumnTypes>;
 
 /** A part of a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;

@@ -22,6 +22,9 @@ import { createTurns, type Turns } from "./turns.ts";
 
 export type ColumnTypes = { bigint: number };
 
+/** Runs statements: a pool, or one transaction's connection. */
+export type Sql = postgres.ISql<ColumnTypes>;
+
 /** The driver's pool of connections. */
 export type Pool = postgres.Sql<ColumnTypes>;
 

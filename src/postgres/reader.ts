@@ -4,9 +4,8 @@
 import type { PendingQuery, Row } from "postgres";
 import { ServiceError } from "../base/errors.ts";
 import { statementTimeoutsMs } from "../base/limits.ts";
-import type { Sql } from "./database.ts";
 import { isCanceled } from "./faults.ts";
-import type { PoolWithTurns } from "./pools.ts";
+import type { PoolWithTurns, Sql } from "./pools.ts";
 
 export type ReaderOptions = {
   /** Project that the read belongs to. */

@@ -2,11 +2,11 @@
 // reads nothing for a minute loses its answer, so that unread answers cannot fill the memory.
 // Source: docs/limits.md.
 
+import type { ServerResponse } from "node:http";
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Writable } from "node:stream";
 import { ServiceError } from "../base/errors.ts";
 import { answerStallMs } from "../base/limits.ts";
-import type { NodeResponse } from "./exchange.ts";
 
 /** Bytes of one write; the client must read as many within the stall time. */
 const pieceBytes = 262_144;
@@ -24,7 +24,7 @@ const clientGone = new DOMException("the client went away", "AbortError");
  */
 export async function writePieces(
   target: Writable,
-  response: NodeResponse,
+  response: ServerResponse,
   bytes: Uint8Array,
 ): Promise<void> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
@@ -39,7 +39,7 @@ export async function writePieces(
 }
 
 /** Ends an answer; resolves when its last byte is on its way, or if the client has gone. */
-export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Promise<void> {
+export async function endAnswer(response: ServerResponse, bytes?: Uint8Array): Promise<void> {
   try {
     const stream = streamOf(response);
     if (bytes && bytes.length <= pieceBytes && !stream && !isGone(response)) {
@@ -66,18 +66,18 @@ export async function endAnswer(response: NodeResponse, bytes?: Uint8Array): Pro
  * Whether the client has gone. An HTTP/2 response has no `destroyed`, and emits no event after its
  * stream has closed.
  */
-export function isGone(response: NodeResponse): boolean {
+export function isGone(response: ServerResponse): boolean {
   const stream = streamOf(response);
   return stream ? stream.destroyed || stream.closed : response.destroyed;
 }
 
 /** Returns the stream of an HTTP/2 answer, undefined for HTTP/1.1. */
-export function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
-  return (response as NodeResponse & { readonly stream?: ServerHttp2Stream }).stream;
+export function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
+  return (response as ServerResponse & { readonly stream?: ServerHttp2Stream }).stream;
 }
 
 /** Ends an answer so that every client notices that it is incomplete. */
-export function breakOff(response: NodeResponse): void {
+export function breakOff(response: ServerResponse): void {
   const stream = streamOf(response);
   // Destroying an HTTP/2 answer would reset it with NO_ERROR, which looks like a clean end.
   if (stream) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -86,7 +86,7 @@ export function breakOff(response: NodeResponse): void {
 
 /** Waits for an event of a target. Fails if the client disconnects or reads nothing. */
 export function settled(
-  response: NodeResponse,
+  response: ServerResponse,
   listen: (done: () => void) => () => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -3,6 +3,7 @@
 
 import { ActivityCancellationType } from "@temporalio/workflow";
 import type { ActivityOptions } from "@temporalio/workflow";
+import { evaluationTaskQueue } from "./task-queues.ts";
 
 export const activityOptions: ActivityOptions = {
   // Activities take seconds; the limit is for one that hangs.
@@ -11,9 +12,6 @@ export const activityOptions: ActivityOptions = {
   heartbeatTimeout: "15 seconds",
   retry: { initialInterval: "1 second", maximumInterval: "1 minute" },
 };
-
-/** Task queue of evaluations, separate so that many of them delay no other work. */
-export const evaluationTaskQueue = "waggle-evaluations";
 
 /** Options for activities that run evaluators on events. */
 export const evaluationOptions: ActivityOptions = {

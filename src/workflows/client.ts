@@ -12,14 +12,12 @@ import type { WorkflowStarter } from "../outbox/relay.ts";
 import { describeWork } from "./describe-work.ts";
 import { ensureSchedules } from "./schedules.ts";
 import { scopeKey, searchAttributesOf } from "./search-attributes.ts";
+import { taskQueue } from "./task-queues.ts";
 
 /** Address of a Temporal server and the options of its connection. */
 export type TemporalTarget = Omit<TemporalConfig, "address" | "cliPath" | "uiUrl"> & {
   readonly address: string;
 };
-
-/** Task queue of all workflows and of all activities except evaluations. */
-export const taskQueue = "waggle";
 
 /** State of a workflow; `absent` if Temporal does not know it or has deleted it. */
 export type WorkflowState = "running" | "completed" | "failed" | "absent";

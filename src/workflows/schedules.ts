@@ -3,7 +3,7 @@
 
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from "@temporalio/client";
 import type { ScheduledWorkflowType } from "../outbox/entry.ts";
-import { taskQueue } from "./client.ts";
+import { taskQueue } from "./task-queues.ts";
 
 type Schedule = {
   readonly id: string;

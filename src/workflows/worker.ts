@@ -16,12 +16,12 @@ import type { Logger } from "../base/logger.ts";
 import type { Activities } from "./activities.ts";
 import { heartbeatMs } from "./activity.ts";
 import { withSpan } from "./activity-spans.ts";
-import { evaluationTaskQueue } from "./activity-options.ts";
 import { readBundle } from "./bundle.ts";
-import { readTls, taskQueue } from "./client.ts";
+import { readTls } from "./client.ts";
 import type { TemporalTarget, WorkflowClient } from "./client.ts";
 import { registerSearchAttributes } from "./namespace.ts";
 import { searchAttributeNames } from "./search-attributes.ts";
+import { evaluationTaskQueue, taskQueue } from "./task-queues.ts";
 
 export type WorkflowWorker = {
   /** Stops taking work and hands back long activities; resolves when all have ended. */

@@ -9,7 +9,6 @@ import type { Sql } from "../../postgres/database.ts";
 import { changeMetric, type ChangeParts } from "./change.ts";
 import * as store from "./failures-store.ts";
 import type { FailureCount, FailuresKey } from "./failures-store.ts";
-import type { Metrics } from "./metrics.ts";
 
 export type { FailureCount, FailuresKey };
 
@@ -45,7 +44,7 @@ export async function countFailures(
 export type FailedChunk = FailuresKey & { readonly projectId: ProjectId };
 
 export type DisableParts = {
-  readonly metrics: Pick<Metrics, "disable">;
+  readonly metrics: { disable(disabling: Disabling): Promise<boolean> };
   readonly backfills: {
     failOpenOf(projectId: string, evaluatorId: string, error: string): Promise<void>;
   };

@@ -6,7 +6,6 @@ import { assertNever, ServiceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Definition, ScoreType } from "../metrics/definition.ts";
 import { checkScore, type Score } from "../scores/score.ts";
-import type { Judge } from "./judge/judge.ts";
 import type { PythonOutcome, PythonSandbox } from "./python/sandbox.ts";
 
 /** A call of a judge's model. */
@@ -66,6 +65,11 @@ export type OpenRunner = {
   isWanted(): boolean;
   /** Ends running evaluations. */
   close(): Promise<void>;
+};
+
+export type Judge = {
+  /** Opens a prompt for events. A fault in the prompt fails every event. */
+  open(project: ProjectScope, definition: RunnableDefinition, signal: AbortSignal): OpenRunner;
 };
 
 export type Runner = {

@@ -5,7 +5,6 @@ import { type JsonObject, present } from "../../base/json.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { ReadAnswer } from "../openai/answer.ts";
 import type { Target } from "../provider.ts";
-import type { GenerationIds } from "./store-generation.ts";
 import type { ModelRequest } from "./model-call.ts";
 import { tokenCounts, type Usage, usageNames } from "../usage.ts";
 
@@ -46,6 +45,13 @@ export type CallEnd = {
   readonly answer?: ReadAnswer;
   readonly endedAtMs?: number;
   readonly error?: string | undefined;
+};
+
+/** Ids of a running generation. */
+export type GenerationIds = {
+  readonly generationId: string;
+  readonly sessionId: string;
+  readonly parentId: string | undefined;
 };
 
 /** Generation that succeeded or failed. */

@@ -4,7 +4,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { commitEffectKey, principalKey } from "../../access/call.ts";
 import type { Caller } from "./recorded-calls.ts";
-import type { GenerationIds } from "./store-generation.ts";
+import type { GenerationIds } from "./generation-event.ts";
 
 /** Error answers have the ids too, because their events contain more details. */
 export function callerOf({ signal, values, responseHeader }: HandlerContext): Caller {

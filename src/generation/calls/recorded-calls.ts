@@ -6,13 +6,12 @@ import type { BudgetGate } from "../budgets/gate.ts";
 import type { Running } from "../../base/running.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
 import { AttemptsError, failureOf } from "./attempts.ts";
-import type { CallEnd, RecordedRequest } from "./generation-event.ts";
+import type { CallEnd, GenerationIds, RecordedRequest } from "./generation-event.ts";
 import {
-  type GenerationIds,
-  type TraceIds,
+  createGenerationIds,
   storeGeneration,
   type StoreGenerationParts,
-  createGenerationIds,
+  type TraceIds,
 } from "./store-generation.ts";
 import type { CallOptions, ModelCall, ModelCalls } from "./model-calls.ts";
 import { withUsage } from "../openai/stream-usage.ts";

@@ -13,19 +13,12 @@ import type { Charge } from "../budgets/gate.ts";
 import { asksUsage } from "../openai/stream-usage.ts";
 import type { Prices } from "../prices/prices.ts";
 import { speaksOpenAi } from "../provider.ts";
-import { type FinishedGeneration, toEventWrite } from "./generation-event.ts";
+import { type FinishedGeneration, type GenerationIds, toEventWrite } from "./generation-event.ts";
 
 /** Ids in a trace from the request; they have 1 to 128 printable characters. */
 export type TraceIds = {
   readonly sessionId?: string | undefined;
   readonly parentId?: string | undefined;
-};
-
-/** Ids of a running generation. */
-export type GenerationIds = {
-  readonly generationId: string;
-  readonly sessionId: string;
-  readonly parentId: string | undefined;
 };
 
 /** Services that store a generation. */

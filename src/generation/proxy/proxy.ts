@@ -5,7 +5,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { failureOf } from "../calls/attempts.ts";
-import type { GenerationIds } from "../calls/store-generation.ts";
+import type { GenerationIds } from "../calls/generation-event.ts";
 import { choicesAsked, type ModelRequest } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";

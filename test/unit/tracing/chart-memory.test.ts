@@ -11,7 +11,7 @@ import {
 } from "../../../src/tracing/charts/summaries/load-memory.ts";
 import { createLoads } from "../../../src/tracing/charts/summaries/loads.ts";
 import { createShelves } from "../../../src/tracing/charts/summaries/shelves.ts";
-import { createBook } from "../../../src/tracing/charts/summaries/summary.ts";
+import { createBook } from "../../../src/tracing/charts/summaries/book.ts";
 
 function book(bytes: number) {
   return { ...createBook(), bytes };

@@ -6,7 +6,7 @@ import { createPacer } from "../../../src/base/pacer.ts";
 import { addUpSplits } from "../../../src/tracing/charts/summaries/kept-sums.ts";
 import type { SummaryPlan } from "../../../src/tracing/charts/summaries/plan.ts";
 import type { Part } from "../../../src/tracing/charts/summaries/sums.ts";
-import { createBook } from "../../../src/tracing/charts/summaries/summary.ts";
+import { createBook } from "../../../src/tracing/charts/summaries/book.ts";
 
 const plan: SummaryPlan = {
   ...{ key: "", split: { kind: "column", name: "model" }, sourceOf: [0] },

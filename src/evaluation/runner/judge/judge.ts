@@ -1,7 +1,6 @@
 // Judges: prompts that a model answers with a score. Source: docs/spec.md, "What the service does",
 // 6; docs/evaluators.md; docs/decisions.md, 22.6.
 
-import type { ProjectScope } from "../../../access/scope.ts";
 import { type JsonObject, present } from "../../../base/json.ts";
 import { toStorableText } from "../../../base/storable-text.ts";
 import { judgeAnswerCharactersMax } from "../../../base/tenant-limits.ts";
@@ -11,15 +10,10 @@ import type {
   JudgeQuestion,
   JudgeRefusal,
 } from "../../../generation/judge/judge-calls.ts";
-import type { JudgeCall, OpenRunner, RunnableDefinition, RunResult } from "../runner.ts";
+import type { Judge, JudgeCall, RunnableDefinition, RunResult } from "../runner.ts";
 import { askedForm } from "./asked-form.ts";
 import { parseAnswer } from "./parse-answer.ts";
 import { fillTemplate, parseTemplate, type Template } from "./template.ts";
-
-export type Judge = {
-  /** Opens a prompt for events. A fault in the prompt fails every event. */
-  open(project: ProjectScope, definition: RunnableDefinition, signal: AbortSignal): OpenRunner;
-};
 
 /** Concurrent calls of one chunk; they count towards the project's limit of model calls too. */
 const concurrency = 8;

@@ -2,7 +2,7 @@
 
 import { LRUCache } from "lru-cache";
 import { chartMemoryBytesMax, chartProjectBytesMax } from "../../../base/tenant-limits.ts";
-import type { Book } from "./summary.ts";
+import type { Book } from "./book.ts";
 
 export type Shelves = {
   find(projectId: string, plan: string): Book | undefined;

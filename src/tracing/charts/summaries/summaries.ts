@@ -11,6 +11,7 @@ import type { EventQuery } from "../../export/place-store.ts";
 import type { ChartQuestion } from "../chart-query.ts";
 import type { CellRow } from "../store.ts";
 import { toCells } from "./aggregate.ts";
+import { type Book, createBook, findKept, keepSummary, type KeptHour, numberOf } from "./book.ts";
 import { pacerUntil } from "./deadline.ts";
 import {
   cellsMaxOf,
@@ -26,15 +27,7 @@ import { createShelves } from "./shelves.ts";
 import { hasDue, listSummaries, type SummaryRow } from "./store.ts";
 import { cutRange, type Stretch } from "./stretches.ts";
 import type { Part } from "./sums.ts";
-import {
-  type Book,
-  createBook,
-  findKept,
-  keepSummary,
-  type KeptHour,
-  readSummary,
-  type Summary,
-} from "./summary.ts";
+import { readSummary, type Summary } from "./summary.ts";
 
 export type Summaries = {
   /** Returns the cells of a chart; undefined if summaries cannot answer the question. */
@@ -236,7 +229,7 @@ async function readSummaries(
   const pacer = await startPacer(projectId);
   const made = new Map<number, KeptHour>();
   for (const { at, version, isSettled, summary: json } of rows) {
-    const summary = readSummary(book, plan, json);
+    const summary = readSummary(plan, json, (split) => numberOf(book, split));
     const stretch = stretches[at];
     if (stretch && isSettled) keepSummary(book, stretch, { version, summary });
     made.set(at, { version, summary });

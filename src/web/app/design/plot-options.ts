@@ -1,8 +1,13 @@
 // Options of uPlot: axes, series and the brush, in the colours that the tokens have now.
 
 import UPlot from "uplot";
-import type { PlotProps } from "./plot.tsx";
+import type { ChartProps } from "./chart.tsx";
 import { isolatedIndexes } from "./plot-values.ts";
+
+export type PlotProps = ChartProps & {
+  readonly kind: "line" | "bar";
+  readonly heightPx: number;
+};
 
 type PlotSetup = {
   readonly element: HTMLElement;

@@ -4,16 +4,10 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
 import { useIsDark } from "../shell/theme.ts";
-import type { ChartProps } from "./chart.tsx";
 import { formatTime } from "./format.ts";
 import "./plot.css";
-import { createPlotOptions } from "./plot-options.ts";
+import { createPlotOptions, type PlotProps } from "./plot-options.ts";
 import { stacked } from "./plot-values.ts";
-
-export type PlotProps = ChartProps & {
-  readonly kind: "line" | "bar";
-  readonly heightPx: number;
-};
 
 export function Plot(props: PlotProps) {
   const { label, times, series, format, kind, heightPx, onRange, onPoint } = props;

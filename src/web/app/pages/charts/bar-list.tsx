@@ -2,7 +2,7 @@
 // beside it.
 
 import { type Answer, bucketName, formatOf } from "./answer.ts";
-import type { OpenEvents } from "./chart-view.tsx";
+import type { OpenEvents } from "./drill-down.ts";
 
 export type BarListProps = {
   readonly label: string;

@@ -13,7 +13,7 @@ import type { TimeRange } from "../../design/time-range.ts";
 import { type Answer, type AnswerSeries, formatOf, toCsv } from "./answer.ts";
 import { BarList } from "./bar-list.tsx";
 import { Bars } from "./bars.tsx";
-import { eventsOf } from "./drill-down.ts";
+import { eventsOf, type OpenEvents } from "./drill-down.ts";
 import { NumberTable } from "./number-table.tsx";
 import { isCounted, type Question } from "./question.ts";
 import { Scalars } from "./scalars.tsx";
@@ -26,12 +26,6 @@ export type ChartViewProps = {
   readonly heightPx?: number;
   readonly onRange?: (range: TimeRange) => void;
 };
-
-/** Opens the events behind a point; without a bucket all of the answer's range. */
-export type OpenEvents = (point: {
-  readonly bucket?: Answer["buckets"][number] | undefined;
-  readonly series?: AnswerSeries | undefined;
-}) => void;
 
 function useOpenEvents(question: Question, answer: Answer): OpenEvents {
   const projectId = useCurrentProjectId();

@@ -3,7 +3,7 @@
 
 import type { FilterRow } from "../../design/filters.ts";
 import type { TimeRange } from "../../design/time-range.ts";
-import type { Answer, Bucket } from "./answer.ts";
+import type { Answer, AnswerSeries, Bucket } from "./answer.ts";
 import { withEventType } from "./chart-messages.ts";
 import type { Question } from "./question.ts";
 
@@ -11,6 +11,12 @@ export type EventsPlace = {
   readonly range: TimeRange;
   readonly filters: readonly FilterRow[];
 };
+
+/** Opens the events behind a point; without a bucket all of the answer's range. */
+export type OpenEvents = (point: {
+  readonly bucket?: Bucket | undefined;
+  readonly series?: AnswerSeries | undefined;
+}) => void;
 
 /** Fields of filters by the names that only charts have. */
 const fieldOfColumn: Readonly<Record<string, string>> = {

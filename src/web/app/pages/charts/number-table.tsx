@@ -3,7 +3,7 @@
 
 import { formatTime } from "../../design/format.ts";
 import { type Answer, bucketName, formatOf } from "./answer.ts";
-import type { OpenEvents } from "./chart-view.tsx";
+import type { OpenEvents } from "./drill-down.ts";
 import { fieldName } from "./question.ts";
 
 export type NumberTableProps = {

@@ -1,7 +1,7 @@
 // Scalars: one large number for each measure.
 
 import { type Answer, formatOf } from "./answer.ts";
-import type { OpenEvents } from "./chart-view.tsx";
+import type { OpenEvents } from "./drill-down.ts";
 import { measureName } from "./question.ts";
 
 export type ScalarsProps = { readonly answer: Answer; readonly onOpen: OpenEvents };

@@ -10,7 +10,7 @@ import { MessageView } from "../../design/message-view.tsx";
 import { EmptyState, ErrorState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { Cost, Duration, KeyValue, Tokens } from "../../design/values.tsx";
-import type { Run } from "./runs.ts";
+import type { Run } from "./run.ts";
 
 export function Answer({ run }: { readonly run: Run | undefined }) {
   if (!run) {

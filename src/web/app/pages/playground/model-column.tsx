@@ -6,7 +6,7 @@ import { Answer } from "./answer.tsx";
 import type { Column } from "./draft.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { Parameters } from "./parameters.tsx";
-import type { Run } from "./runs.ts";
+import type { Run } from "./run.ts";
 
 export type ModelColumnProps = {
   readonly column: Column;

@@ -6,7 +6,7 @@ import { callRpc } from "../../api/transport.ts";
 import { toChatMessage } from "../../design/chat-message.ts";
 import { fillVariables } from "../prompts/prompt-content.ts";
 import { type Draft, toApiMessage } from "./draft.ts";
-import type { Run } from "./runs.ts";
+import type { Run } from "./run.ts";
 
 export type SessionOfRun = {
   readonly projectId: string;

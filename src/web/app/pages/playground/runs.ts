@@ -2,38 +2,14 @@
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { EventService } from "../../../../../gen/waggle/v1/event_pb.js";
-import {
-  GenerationService,
-  type StreamedGeneration,
-} from "../../../../../gen/waggle/v1/generation_pb.js";
-import { type ApiError, isCancelled, toApiError } from "../../api/errors.ts";
+import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
+import { isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { type Column, type Draft, isFields, toApiMessage } from "./draft.ts";
 import { variablesOf } from "../prompts/prompt-content.ts";
 import { toFunctions, toHyperparameters } from "./draft.ts";
 import { recordSession } from "./record-session.ts";
-
-export type Run = {
-  readonly id: string;
-  readonly state: "running" | "done" | "stopped" | "failed";
-  readonly startedAtMs: number;
-  readonly model: string;
-  /** Words of the answer so far. */
-  readonly text: string;
-  /** Milliseconds until the browser had the first word. */
-  readonly firstWordMs?: number;
-  /** Milliseconds until the browser had the end of the answer; never less than `firstWordMs`. */
-  readonly totalMs?: number;
-  readonly generation?: StreamedGeneration;
-  readonly tokens?: Tokens;
-  readonly error?: ApiError;
-};
-
-type Tokens = {
-  readonly total: number | undefined;
-  readonly prompt: number | undefined;
-  readonly completion: number | undefined;
-};
+import type { Run } from "./run.ts";
 
 export type PastRun = { readonly run: Run; readonly draft: Draft; readonly columnId: string };
 

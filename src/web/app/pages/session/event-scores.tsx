@@ -7,7 +7,7 @@ import { MetricService, type Metric } from "../../../../../gen/waggle/v1/metric_
 import { useRpc } from "../../api/query.ts";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { FeedbackForm } from "./feedback-form.tsx";
-import { MetricRow } from "./metric-row.tsx";
+import { MetricRow, type Score } from "./metric-row.tsx";
 
 export type EventScoresProps = { readonly event: Event };
 
@@ -35,13 +35,6 @@ export function EventScores({ event }: EventScoresProps) {
     </div>
   );
 }
-
-export type Score = {
-  /** Undefined where there is none. */
-  readonly value: unknown;
-  readonly explanation: string | undefined;
-  readonly failure: string | undefined;
-};
 
 type ScoreRow = Score & { readonly name: string; readonly metric: Metric | undefined };
 

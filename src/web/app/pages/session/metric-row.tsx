@@ -12,8 +12,14 @@ import { Button } from "../../design/button.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { KeyValue } from "../../design/values.tsx";
-import type { Score } from "./event-scores.tsx";
 import { HumanScore } from "./human-score.tsx";
+
+export type Score = {
+  /** Undefined where there is none. */
+  readonly value: unknown;
+  readonly explanation: string | undefined;
+  readonly failure: string | undefined;
+};
 
 export type MetricRowProps = {
   readonly name: string;

@@ -28,6 +28,8 @@ export type SessionSearch = {
   readonly list?: TracesSearch;
 };
 
+export type SetSearch = (change: Partial<SessionSearch>) => void;
+
 const views = ["tree", "flame", "chat"] as const;
 const colors = ["time", "tokens", "cost"] as const;
 const tabs = ["messages", "data", "scores", "metadata", "raw"] as const;

@@ -9,7 +9,7 @@ import { Page } from "../../shell/page.tsx";
 import { ConversationView } from "./conversation-view.tsx";
 import { EventDetails } from "./event-details.tsx";
 import { FlameGraph } from "./flame-graph.tsx";
-import { sessionRoute, type SessionSearch } from "./route.tsx";
+import { sessionRoute, type SessionSearch, type SetSearch } from "./route.tsx";
 import { ReadingNote } from "./reading-note.tsx";
 import { SessionActions, SessionCrumbs } from "./session-header.tsx";
 import { SessionToolbar } from "./session-toolbar.tsx";
@@ -20,8 +20,6 @@ import { useSessionCommands } from "./use-session-commands.ts";
 import { type SessionHits, useSessionSearch } from "./use-search.ts";
 import { useSkeleton } from "./use-skeleton.ts";
 import "./session-page.css";
-
-export type SetSearch = (change: Partial<SessionSearch>) => void;
 
 export function SessionPage() {
   const { sessionId } = sessionRoute.useParams();

@@ -11,7 +11,7 @@ import { Cost, Count, Duration, KeyValue, Time, Tokens } from "../../design/valu
 import { useCommands } from "../../shell/commands.ts";
 import { sessionRoute, type SessionView } from "./route.tsx";
 import type { SessionEvent, TotalCost } from "./session-event.ts";
-import type { SetSearch } from "./session-page.tsx";
+import type { SetSearch } from "./route.tsx";
 import { runCommand } from "../../shell/commands.ts";
 import type { SessionHits } from "./use-search.ts";
 

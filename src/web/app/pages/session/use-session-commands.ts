@@ -1,7 +1,7 @@
 // Commands and keys of the session page: views, folding, and steps through the hits of the search.
 
 import { useCommands } from "../../shell/commands.ts";
-import type { SetSearch } from "./session-page.tsx";
+import type { SetSearch } from "./route.tsx";
 import { branchIds, type SessionTree } from "./session-tree.ts";
 import { nextHit, type SessionHits } from "./use-search.ts";
 

@@ -1,0 +1,26 @@
+// A run of the playground: one model's answer to a draft.
+
+import type { StreamedGeneration } from "../../../../../gen/waggle/v1/generation_pb.js";
+import type { ApiError } from "../../api/errors.ts";
+
+export type Run = {
+  readonly id: string;
+  readonly state: "running" | "done" | "stopped" | "failed";
+  readonly startedAtMs: number;
+  readonly model: string;
+  /** Words of the answer so far. */
+  readonly text: string;
+  /** Milliseconds until the browser had the first word. */
+  readonly firstWordMs?: number;
+  /** Milliseconds until the browser had the end of the answer; never less than `firstWordMs`. */
+  readonly totalMs?: number;
+  readonly generation?: StreamedGeneration;
+  readonly tokens?: Tokens;
+  readonly error?: ApiError;
+};
+
+type Tokens = {
+  readonly total: number | undefined;
+  readonly prompt: number | undefined;
+  readonly completion: number | undefined;
+};
