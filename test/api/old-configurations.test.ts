@@ -1,6 +1,7 @@
 // Configurations, tools and projects as older clients ask for them, over the whole service.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashContent } from "../../src/base/versions.ts";
 import { aConfiguration } from "../support/configurations.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -89,20 +90,26 @@ describe("/tools", () => {
     expect(none.json).toEqual([]);
   });
 
-  test("are audited, without their schemas", async () => {
+  test("are audited with the hashes of their schemas", async () => {
     const project = await givenAMetricProject(service);
     const made = await project.call("POST /tools", tool);
     const { insertedId: id } = made.json["result"] as { insertedId: string };
     await project.call("PUT /tools", { id, type: "tool" });
+    const parameters = { type: "object" };
+    await project.call("PUT /tools", { id, parameters });
+    await project.call("PUT /tools", { id, parameters });
     await project.call(`DELETE /tools?function_id=${id}`);
 
     const rows = await service.database.sql()`
       select action, after from audit_log where target_id = ${id} order by sequence`;
 
-    const state = { name: "find", description: "Finds.", type: "function" };
+    const parameters_sha = hashContent(tool.parameters);
+    const state = { name: "find", description: "Finds.", type: "function", parameters_sha };
+    const changed = { ...state, type: "tool" };
     expect([...rows]).toEqual([
       { action: "tool.create", after: state },
-      { action: "tool.update", after: { ...state, type: "tool" } },
+      { action: "tool.update", after: changed },
+      { action: "tool.update", after: { ...changed, parameters_sha: hashContent(parameters) } },
       { action: "tool.delete", after: null },
     ]);
   });

@@ -12,6 +12,7 @@ import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { toolsBytesMax, toolsOfProjectMax } from "../../base/tenant-limits.ts";
+import { hashContent } from "../../base/versions.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { checkSound, checkText } from "../configurations/fields.ts";
 import * as store from "./store.ts";
@@ -118,7 +119,7 @@ function parseType(text: string): ToolType {
   return parseChoice("type", ["function", "tool"], text);
 }
 
-/** Returns a tool's state for the audit log, without the schema, which may be long. */
-function stateOf({ name, description, type }: Tool): JsonObject {
-  return { name, description, type };
+/** Returns a tool's state for the audit log; the schema, which may be long, is a hash. */
+function stateOf({ name, description, type, parameters }: Tool): JsonObject {
+  return { name, description, type, parameters_sha: hashContent(parameters) };
 }
