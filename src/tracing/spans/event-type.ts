@@ -22,6 +22,8 @@ const byOperation: Readonly<Record<string, EventType>> = {
   invoke_workflow: "chain",
   // Agent steps as named by the Vercel AI SDK.
   agent_step: "chain",
+  // A turn of an agent, as named by Strands.
+  execute_event_loop_cycle: "chain",
   execute_tool: "tool",
   retrieval: "tool",
 };
@@ -115,6 +117,7 @@ const notByName = [
 export function inferEventType(span: Span): EventType {
   return (
     explicitType(span) ??
+    typeFromGoogleAdk(span) ??
     typeFromEvidence(span) ??
     typeFromVercelOperation(span) ??
     typeFromTellingAttributes(span) ??
@@ -131,6 +134,16 @@ function explicitType(span: Span): EventType | undefined {
     }
   }
   return undefined;
+}
+
+// The whole run of an agent has no attributes. In the first schema, `call_llm` is the call of the
+// model, with its messages and tokens, and the `generate_content` inside it repeats the tokens.
+function typeFromGoogleAdk({ scope, name, attributes }: Span): EventType | undefined {
+  if (scope.name !== "gcp.vertex.agent") return undefined;
+  const isInner =
+    attributes.get("gen_ai.operation.name") === "generate_content" &&
+    attributes.has("gen_ai.system");
+  return isInner || name === "invocation" ? "chain" : undefined;
 }
 
 function typeFromEvidence(span: Span): EventType | undefined {

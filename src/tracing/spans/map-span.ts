@@ -13,9 +13,11 @@ import { buckets, type EventWrite } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
+import { googleAdk } from "./conventions/google-adk.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
+import { strands } from "./conventions/strands.ts";
 import { traceloop } from "./conventions/traceloop.ts";
 import { vercel } from "./conventions/vercel.ts";
 import { createDraft, keep, place, type Draft } from "./draft.ts";
@@ -35,6 +37,8 @@ const conventions: readonly Convention[] = [
   traceloop,
   vercel,
   pydanticAi,
+  strands,
+  googleAdk,
 ];
 
 const fieldTables = conventions.map((convention) => convention.fields);

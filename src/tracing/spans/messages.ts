@@ -141,21 +141,81 @@ function partsOf(content: JsonValue | undefined): readonly JsonValue[] {
   return isJsonArray(content) ? content : [content];
 }
 
-function readPart(part: JsonValue, parts: Parts, others: JsonValue[]): void {
-  const type = isJsonObject(part) ? part["type"] : undefined;
+function readPart(source: JsonValue, parts: Parts, others: JsonValue[]): void {
+  const part = isJsonObject(source) ? withType(source) : source;
+  const type = isJsonObject(part) ? (part["type"] ?? null) : null;
   if (!isJsonObject(part)) others.push(part);
-  else if (type === "tool_call" || type === "tool-call") parts.toolCalls.push(readToolCall(part));
-  else if (type === "tool_call_response" || type === "tool-result") {
-    parts.toolResults.push(readToolResult(part));
-  } else if (type === "reasoning" || type === "thinking") {
+  else if (callTypes.has(type)) parts.toolCalls.push(readToolCall(part));
+  else if (resultTypes.has(type)) parts.toolResults.push(readToolResult(part));
+  else if (reasoningTypes.has(type)) {
     const text = textOfPart(part, reasoningTypes);
-    if (text === undefined) others.push(part);
+    if (text === undefined) others.push(source);
     else parts.reasoning = parts.reasoning === undefined ? text : `${parts.reasoning}\n${text}`;
-  } else others.push(part);
+  } else others.push(source);
 }
 
+/** Keys that name the kind of a part without a type, as Bedrock and Gemini write parts. */
+const typeOfKey: Readonly<Record<string, string>> = {
+  toolUse: "tool_call",
+  functionCall: "tool_call",
+  function_call: "tool_call",
+  toolResult: "tool_call_response",
+  functionResponse: "tool_call_response",
+  function_response: "tool_call_response",
+};
+
+function withType(part: JsonObject): JsonObject {
+  if ("type" in part) return part;
+  if (part["thought"] === true) {
+    const { thought: _, ...rest } = part;
+    return { ...rest, type: "reasoning" };
+  }
+  for (const key in part) {
+    const inner = part[key];
+    if (!Object.hasOwn(typeOfKey, key) || !isJsonObject(inner)) continue;
+    const { [key]: _, ...rest } = part;
+    return { ...rest, ...inner, type: typeOfKey[key] ?? null };
+  }
+  return part;
+}
+
+const callTypes: ReadonlySet<JsonValue> = new Set(["tool_call", "tool-call", "tool_use"]);
+const resultTypes: ReadonlySet<JsonValue> = new Set([
+  "tool_call_response",
+  "tool-result",
+  "tool_result",
+]);
 const reasoningTypes: ReadonlySet<JsonValue> = new Set(["reasoning", "thinking"]);
 const textTypes: ReadonlySet<JsonValue> = new Set(["text", "input_text", "output_text"]);
+/** Types of parts that stay as they are. */
+const otherTypes: ReadonlySet<JsonValue> = new Set([
+  "audio",
+  "document",
+  "file",
+  "image",
+  "image_url",
+  "input_audio",
+  "input_file",
+  "input_image",
+  "refusal",
+]);
+
+/**
+ * Returns the parts in the content of a message, if it is the JSON text of a list of parts;
+ * otherwise the content as it is. A list of anything else is what a person or a model said.
+ */
+export function parseParts(content: JsonValue): JsonValue {
+  const list = parseJsonText(content);
+  return isJsonArray(list) && list.length > 0 && list.every(isPart) ? list : content;
+}
+
+function isPart(source: JsonValue): boolean {
+  if (!isJsonObject(source)) return false;
+  const type = withType(source)["type"] ?? null;
+  const isTyped = [callTypes, resultTypes, reasoningTypes, otherTypes].some((one) => one.has(type));
+  return isTyped || textOfPart(source) !== undefined;
+}
+
 const textKeys = ["text", "content", "thinking"];
 
 // A part with keys in addition to its text is not only text.
@@ -171,8 +231,6 @@ function textOfPart(part: JsonValue | undefined, types = textTypes): string | un
   return typeof text === "string" ? text : undefined;
 }
 
-const callTypes: ReadonlySet<JsonValue> = new Set(["function", "tool_call", "tool-call"]);
-
 /** Returns a tool call in the form of the OpenAI API, arguments as JSON text. */
 export function readToolCall(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
@@ -183,8 +241,9 @@ export function readToolCall(value: JsonValue): JsonValue {
   const name = inner?.["name"] ?? takeFirst(rest, ["name", "toolName"]);
   if (typeof name !== "string") return value;
   const passed = inner?.["arguments"] ?? takeFirst(rest, ["arguments", "args", "input"]);
-  const id = takeFirst(rest, ["id", "toolCallId"]);
-  if (callTypes.has(rest["type"] ?? "function")) delete rest["type"];
+  const id = takeFirst(rest, ["id", "toolCallId", "toolUseId"]);
+  const type = rest["type"] ?? "function";
+  if (type === "function" || callTypes.has(type)) delete rest["type"];
   described["name"] = name;
   if (passed !== undefined) described["arguments"] = toText(passed);
   const call: MutableObject = { type: "function", function: described };
@@ -194,9 +253,9 @@ export function readToolCall(value: JsonValue): JsonValue {
 function readToolResult(part: JsonObject): Message {
   const { type: _, ...rest } = part;
   const source: MutableObject = rest;
-  const id = takeFirst(source, ["id", "toolCallId"]);
+  const id = takeFirst(source, ["id", "toolCallId", "toolUseId", "tool_use_id"]);
   const name = takeFirst(source, ["name", "toolName"]);
-  const output = takeFirst(source, ["response", "result", "output"]) ?? null;
+  const output = takeFirst(source, ["response", "result", "output", "content"]) ?? null;
   const message: MutableObject = { role: "tool", content: toText(unwrapOutput(output)) };
   if (id !== undefined) message["tool_call_id"] = id;
   if (name !== undefined) message["name"] = name;
@@ -216,10 +275,28 @@ function takeFirst(source: MutableObject, keys: readonly string[]): JsonValue | 
   return undefined;
 }
 
-// Vercel wraps a tool's output as {type: "text" | "json", value}.
-function unwrapOutput(output: JsonValue): JsonValue {
+/**
+ * Returns what a tool answered, without what senders put around it: the text of a list of texts,
+ * the value of Bedrock's `[{json}]` and of Vercel's `{type: "text" | "json", value}`.
+ */
+export function unwrapOutput(output: JsonValue): JsonValue {
+  if (isJsonArray(output)) {
+    const [first] = output;
+    const isJson = output.length === 1 && isJsonObject(first) && isOnlyKey(first, "json");
+    if (isJson) return first["json"] ?? null;
+    const texts = output.map((part) =>
+      isJsonObject(part) && "text" in part ? textOfPart(part) : undefined,
+    );
+    return texts.length > 0 && texts.every((text) => text !== undefined)
+      ? texts.join("\n")
+      : output;
+  }
   const wrapped = isJsonObject(output) && typeof output["type"] === "string" && "value" in output;
   return wrapped ? (output["value"] ?? null) : output;
+}
+
+function isOnlyKey(value: JsonObject, key: string): boolean {
+  return key in value && Object.keys(value).length === 1;
 }
 
 function toText(value: JsonValue): string {

@@ -19,10 +19,12 @@ describe("inferEventType", () => {
       attributes: { "gen_ai.operation.name": operation },
       want: "model",
     })),
-    ...["invoke_agent", "create_agent", "invoke_workflow"].map((operation) => ({
-      attributes: { "gen_ai.operation.name": operation },
-      want: "chain",
-    })),
+    ...["invoke_agent", "create_agent", "invoke_workflow", "execute_event_loop_cycle"].map(
+      (operation) => ({
+        attributes: { "gen_ai.operation.name": operation },
+        want: "chain",
+      }),
+    ),
     ...["execute_tool", "retrieval"].map((operation) => ({
       attributes: { "gen_ai.operation.name": operation },
       want: "tool",

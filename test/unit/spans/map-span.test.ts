@@ -352,6 +352,91 @@ describe("chat messages", () => {
     expect(got.inputs?.["chat_history"]).toEqual([{ role: "user", content: parts }]);
   });
 
+  test.each([
+    {
+      name: "Bedrock",
+      calls: [{ toolUse: { toolUseId: "c1", name: "get_weather", input: { city: "Paris" } } }],
+      results: [{ toolResult: { toolUseId: "c1", content: [{ text: "sunny" }] } }],
+    },
+    {
+      name: "Gemini",
+      calls: [{ function_call: { id: "c1", name: "get_weather", args: { city: "Paris" } } }],
+      results: [{ functionResponse: { id: "c1", response: "sunny" } }],
+    },
+    {
+      name: "Anthropic",
+      calls: [{ type: "tool_use", id: "c1", name: "get_weather", input: { city: "Paris" } }],
+      results: [{ type: "tool_result", tool_use_id: "c1", content: "sunny" }],
+    },
+  ])("parts of $name as JSON text are read", ({ calls, results }) => {
+    const got = eventOf({
+      attributes: {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": JSON.stringify([{ text: "Hi" }]),
+        "gen_ai.prompt.1.role": "assistant",
+        "gen_ai.prompt.1.content": JSON.stringify([{ text: "Wait" }, ...calls]),
+        "gen_ai.prompt.2.role": "user",
+        "gen_ai.prompt.2.content": JSON.stringify(results),
+      },
+    });
+
+    expect(got.inputs?.["chat_history"]).toEqual([
+      ...question,
+      { role: "assistant", content: "Wait", tool_calls: [call] },
+      { role: "tool", content: "sunny", tool_call_id: "c1" },
+    ]);
+  });
+
+  test.each(['["a","b"]', '[{"city":"Paris"}]', '{"text":"Hi"}', "[]", '[{"text":"Hi"},5]'])(
+    "JSON text %s, which is no list of parts, is what the person said",
+    (content) => {
+      const got = eventOf({ events: [{ name: "gen_ai.user.message", attributes: { content } }] });
+
+      expect(got.inputs?.["chat_history"]).toEqual([{ role: "user", content }]);
+    },
+  );
+
+  test("Google ADK's request and response of Gemini are read", () => {
+    const request = {
+      config: {
+        http_options: {},
+        safety_settings: ["x"],
+        system_instruction: "Be brief.",
+        seed: 7,
+      },
+      contents: [{ role: "user", parts: [{ text: "Hi" }] }],
+    };
+    const response = {
+      content: { role: "model", parts: [{ text: "Hmm", thought: true }, { text: "Hello" }] },
+      finish_reason: "MAX_TOKENS",
+      usage_metadata: { prompt_token_count: 3, candidates_token_count: 4, thoughts_token_count: 2 },
+      error_code: "MAX_TOKENS",
+    };
+
+    const got = eventOf({
+      scope: { name: "gcp.vertex.agent", version: "1.0.0", attributes: new Map() },
+      attributes: {
+        "gen_ai.request.model": "gemini-2.5-flash",
+        "gcp.vertex.agent.llm_request": JSON.stringify(request),
+        "gcp.vertex.agent.llm_response": JSON.stringify(response),
+      },
+    });
+
+    expect(got.inputs).toEqual({
+      chat_history: [{ role: "system", content: "Be brief." }, ...question],
+    });
+    expect(got.outputs).toEqual({ role: "assistant", content: "Hello", reasoning: "Hmm" });
+    expect(got.config).toMatchObject({ hyperparameters: { seed: 7 } });
+    expect(got.metadata).toMatchObject({
+      prompt_tokens: 3,
+      completion_tokens: 4,
+      reasoning_tokens: 2,
+      finish_reason: "max_tokens",
+      "gcp.vertex.agent.llm_request": { config: { safety_settings: ["x"] } },
+      "gcp.vertex.agent.llm_response": { error_code: "MAX_TOKENS" },
+    });
+  });
+
   test("several choices are all kept", () => {
     const choices = [
       { role: "assistant", content: "A" },

@@ -9,7 +9,7 @@ import {
 } from "../../../base/json.ts";
 import { placeOrKeep, takeItems, type Draft } from "../draft.ts";
 import type { SpanEvent } from "../span.ts";
-import { hasHistory, hasReply, moveHistory, moveReply } from "../messages.ts";
+import { hasHistory, hasReply, moveHistory, moveReply, parseParts } from "../messages.ts";
 import { placeHistory, placeReply, readMessage, readMessages, type Message } from "../messages.ts";
 import { parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
@@ -54,8 +54,13 @@ function readNumberedTexts(draft: Draft): void {
 
 function readNumberedMessages(draft: Draft, prefix: string, role: string): Message[] {
   return takeItems(draft, prefix).flatMap((item) =>
-    readMessage(isJsonObject(item) ? item : { content: item }, role),
+    readMessage(toMessage(isJsonObject(item) ? item : { content: item }), role),
   );
+}
+
+function toMessage(item: JsonObject): JsonObject {
+  const { content } = item;
+  return content === undefined ? item : { ...item, content: parseParts(content) };
 }
 
 // Reads the tools offered to the model, as numbered by OpenLLMetry.
@@ -129,7 +134,7 @@ function bodyOf(event: SpanEvent, role: string): JsonObject {
   const body: MutableObject = {};
   for (const [key, value] of event.attributes) {
     if (notMessage.has(key)) continue;
-    const read = key === "content" ? value : parseJsonText(value);
+    const read = key === "content" ? parseParts(value) : parseJsonText(value);
     const isBody = key === "gen_ai.event.content" || key === "message";
     if (isBody && isJsonObject(read)) Object.assign(body, read);
     else if (key === "id" && role === "tool") body["tool_call_id"] = read;

@@ -57,6 +57,7 @@ export const genAi: Convention = {
     "gen_ai.usage.cache_read_input_tokens": "metadata.cache_read_input_tokens",
     "gen_ai.usage.cache_creation.input_tokens": "metadata.cache_write_input_tokens",
     "gen_ai.usage.cache_creation_input_tokens": "metadata.cache_write_input_tokens",
+    "gen_ai.usage.cache_write_input_tokens": "metadata.cache_write_input_tokens",
     "gen_ai.usage.reasoning.output_tokens": "metadata.reasoning_tokens",
     "gen_ai.usage.reasoning_tokens": "metadata.reasoning_tokens",
     "gen_ai.usage.cost": "metadata.cost",
