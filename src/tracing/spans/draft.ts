@@ -123,7 +123,7 @@ export function keep(draft: Draft, key: string, value: JsonValue): void {
 }
 
 // Places a step's whole input or output: the bucket gets the keys of an object. Other values, and
-// objects with keys already taken, go under `otherwise`.
+// objects with keys that have other values already, go under `otherwise`.
 function placePayload(
   draft: Draft,
   bucket: "inputs" | "outputs",
@@ -131,11 +131,15 @@ function placePayload(
   otherwise: string,
 ): boolean {
   const target = draft.buckets[bucket];
-  if (isJsonObject(value) && Object.keys(value).every((key) => !Object.hasOwn(target, key))) {
+  if (isJsonObject(value) && Object.keys(value).every((key) => isFree(target, key, value[key]))) {
     for (const key of Object.keys(value)) setOwn(target, key, value[key] ?? null);
     return true;
   }
   return place(draft, bucket, otherwise, value);
+}
+
+function isFree(target: MutableObject, key: string, value: JsonValue | undefined): boolean {
+  return !Object.hasOwn(target, key) || isSameJson(target[key], value);
 }
 
 /**

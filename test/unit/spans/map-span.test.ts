@@ -82,6 +82,19 @@ describe("usage", () => {
       },
       want: { cache_read_input_tokens: 1, cache_write_input_tokens: 2, reasoning_tokens: 3 },
     },
+    {
+      name: "Anthropic's own client",
+      attributes: {
+        "gen_ai.usage.cache_write.input_tokens": 2,
+        "anthropic.message.stop_reason": "end_turn",
+      },
+      want: { cache_write_input_tokens: 2, finish_reason: "end_turn" },
+    },
+    {
+      name: "Strands",
+      attributes: { "gen_ai.usage.cache_write_input_tokens": 2 },
+      want: { cache_write_input_tokens: 2 },
+    },
   ])("reads $name", ({ attributes, want }) => {
     const model = { "gen_ai.operation.name": "chat" };
 
@@ -450,6 +463,23 @@ describe("chat messages", () => {
 });
 
 describe("inputs and outputs of steps", () => {
+  test("a payload that several attributes repeat stands once", () => {
+    const got = eventOf({
+      attributes: {
+        "gen_ai.tool.call.arguments": '{"inputs":{"city":"Paris"},"input_str":"Paris"}',
+        "traceloop.entity.input": '{"inputs":{"city":"Paris"},"tags":["a"]}',
+        "gen_ai.task.input": '{"tags":["a"],"inputs":{"city":"Paris"}}',
+        "traceloop.entity.output": '"done"',
+        "gen_ai.task.output": '"done"',
+      },
+    });
+
+    expect(got.inputs).toEqual({ inputs: { city: "Paris" }, input_str: "Paris", tags: ["a"] });
+    expect(got.outputs).toEqual({ result: "done" });
+    expect(got.metadata).not.toHaveProperty(["gen_ai.task.input"]);
+    expect(got.metadata).not.toHaveProperty(["gen_ai.task.output"]);
+  });
+
   test.each<{ name: string; attributes: JsonObject; want: JsonObject }>([
     {
       name: "OpenInference JSON",

@@ -26,5 +26,8 @@ export const traceloop: Convention = {
   read(draft) {
     movePayload(draft, "traceloop.entity.input", "inputs", "input", parseScalarText);
     movePayload(draft, "traceloop.entity.output", "outputs", "result", parseScalarText);
+    // Later releases repeat both under these names.
+    movePayload(draft, "gen_ai.task.input", "inputs", "input", parseScalarText);
+    movePayload(draft, "gen_ai.task.output", "outputs", "result", parseScalarText);
   },
 };
