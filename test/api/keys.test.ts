@@ -367,6 +367,22 @@ describe("the organization's policy", () => {
     expect(after.body).toEqual(replaced.body);
   });
 
+  test("still says who changed it last after a call that changes nothing", async () => {
+    const { orgId, controlPlaneKey } = service.otherProject;
+    await put(["org.*"]);
+    const changed = await put(allOfKeys);
+    const countRows = async () =>
+      (await service.database.sql()`select 1 from audit_log where org_id = ${orgId}`).length;
+    const rows = await countRows();
+
+    const again = await put(allOfKeys);
+
+    expect(again.body).toEqual(changed.body);
+    expect(await countRows()).toBe(rows);
+    const read = await call("GET", policyPath(), { key: controlPlaneKey });
+    expect(read.body).toEqual(changed.body);
+  });
+
   test("refuses a new key that asks for more, naming the permission", async () => {
     await put([...allOfKeys.slice(0, 2), "project.event.*", "project.fine_grained_api_key_dp.*"]);
     const key = service.otherProject.dataPlaneKey;

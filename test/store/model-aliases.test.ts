@@ -12,6 +12,7 @@ import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
 
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
+const another: Actor = { type: "operator", id: "a", name: "another" };
 
 let own: TestDatabase;
 let aliases: Aliases;
@@ -53,6 +54,17 @@ describe("put", () => {
     });
     expect(second.targets).toEqual(["anthropic/claude-3-5-haiku-latest"]);
     expect(await aliases.get(project, "Fast.1_x-y")).toEqual(second);
+  });
+
+  test("of the same models leaves the alias to the caller who changed it last", async () => {
+    const { project } = await givenATenant();
+    const first = await put(project, "fast", "openai/gpt-4o-mini", "openai/gpt-4o");
+    const targets = first.targets;
+
+    const again = await aliases.put({ scope: project, name: "fast", targets, actor: another });
+
+    expect(again).toEqual(first);
+    expect(await aliases.get(project, "fast")).toEqual(first);
   });
 
   test("of one name at the same time leaves one", async () => {

@@ -1,6 +1,7 @@
 // Permissions that the fine-grained keys of an organization may carry. Source: docs/spec.md, "API
 // keys"; docs/decisions.md, 33.
 
+import { isDeepStrictEqual } from "node:util";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
@@ -52,14 +53,16 @@ export function createKeyPolicies(options: ChangeParts): KeyPolicies {
       changeInside(options, { scope: org, actor }, async (sql, scope) => {
         const permissions = [...new Set(given)];
         assertPatterns(permissions);
-        const before = await store.lockPolicy(sql, scope.id);
+        const before = (await store.lockPolicy(sql, scope.id)) ?? { permissions: defaultPolicy };
+        // The policy names the last caller who changed it, as the audit log does.
+        if (isDeepStrictEqual(before.permissions, permissions)) return { result: before };
         const updatedBy = describeActor(actor);
         const result = await store.upsertPolicy(sql, scope.id, { permissions, updatedBy });
         if (!result) throw new Error("an upsert returned no row");
         const audit = {
           action: "api_key_policy.update",
           targetId: scope.id,
-          before: { permissions: before?.permissions ?? defaultPolicy },
+          before: { permissions: before.permissions },
           after: { permissions },
         };
         // Every key of the organization may have lost or gained permissions.

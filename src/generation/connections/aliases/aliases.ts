@@ -1,6 +1,7 @@
 // Model aliases of an organization, workspace or project: names for a list of models, which are
 // tried in order. Source: docs/decisions.md, 21.3, 34.2; docs/generations.md.
 
+import { isDeepStrictEqual } from "node:util";
 import { type Actor, describeActor } from "../../../base/actor.ts";
 import { savedModelLengthMax } from "../../../base/field-limits.ts";
 import { change, changeInside } from "../../../access/change.ts";
@@ -98,6 +99,8 @@ async function put(
     const owner = toOwner(held);
     const count = await lockCount(sql, "model_aliases", owner);
     const before = await store.findAlias(sql, owner, name);
+    // An alias names the last caller who changed it, as the audit log does.
+    if (before && isDeepStrictEqual(before.targets, targets)) return { result: before };
     const row = { id: before?.id ?? createUuid(), targets, updatedBy: describeActor(actor) };
     if (before) await store.updateAlias(sql, row);
     else if (count < modelAliasesMax) await store.insertAlias(sql, { ...row, owner, name });
