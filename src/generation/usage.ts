@@ -5,12 +5,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../base/json.ts";
 
 /** Parts by their names in an event's `metadata.usage`. */
 export const usageNames = {
-  /** Prompt tokens that were neither read from a cache nor written to one. */
+  /** Prompt tokens that were neither audio nor read from a cache nor written to one. */
   input: "input",
+  inputAudio: "input_audio",
   cacheRead: "cache_read",
   cacheWrite: "cache_write",
-  /** Generated tokens without reasoning. */
+  /** Generated tokens without audio and reasoning. */
   output: "output",
+  outputAudio: "output_audio",
   reasoning: "reasoning",
 } as const;
 
@@ -18,25 +20,30 @@ type UsagePart = keyof typeof usageNames;
 
 export type Usage = { readonly [Part in UsagePart]: number };
 
+/** Parts that an event leaves out where there are none. */
+export const rareParts: ReadonlySet<string> = new Set<UsagePart>(["inputAudio", "outputAudio"]);
+
 /** Creates a usage from the count of each part. */
 export function usageFrom(countOf: (part: UsagePart) => number): Usage {
   return {
     input: countOf("input"),
+    inputAudio: countOf("inputAudio"),
     cacheRead: countOf("cacheRead"),
     cacheWrite: countOf("cacheWrite"),
     output: countOf("output"),
+    outputAudio: countOf("outputAudio"),
     reasoning: countOf("reasoning"),
   };
 }
 
-/** Returns the number of prompt tokens, cached ones included. */
-export function promptTokens({ input, cacheRead, cacheWrite }: Usage): number {
-  return input + cacheRead + cacheWrite;
+/** Returns the number of prompt tokens, audio and cached ones included. */
+export function promptTokens({ input, inputAudio, cacheRead, cacheWrite }: Usage): number {
+  return input + inputAudio + cacheRead + cacheWrite;
 }
 
-/** Returns the number of generated tokens, reasoning included. */
-export function completionTokens({ output, reasoning }: Usage): number {
-  return output + reasoning;
+/** Returns the number of generated tokens, audio and reasoning included. */
+export function completionTokens({ output, outputAudio, reasoning }: Usage): number {
+  return output + outputAudio + reasoning;
 }
 
 /** Returns the sums under the names that the OpenAI API and the session totals use. */
@@ -61,15 +68,23 @@ export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
   const sent = detailsOf(usage, "prompt_tokens_details");
   const cacheRead = Math.min(prompt, countOf(sent, "cached_tokens"));
   const cacheWrite = Math.min(prompt - cacheRead, countOf(sent, "cache_write_tokens"));
-  const reasoning = countOf(detailsOf(usage, "completion_tokens_details"), "reasoning_tokens");
+  const uncached = prompt - cacheRead - cacheWrite;
+  const inputAudio = Math.min(uncached, countOf(sent, "audio_tokens"));
+  const generated = detailsOf(usage, "completion_tokens_details");
+  const counted = countOf(generated, "reasoning_tokens");
   // Some providers do not include the reasoning in the completion; the total shows it.
-  const isBeside = countOf(usage, "total_tokens") === prompt + completion + reasoning;
+  const isBeside = countOf(usage, "total_tokens") === prompt + completion + counted;
+  const reasoning = isBeside ? counted : Math.min(completion, counted);
+  const answered = isBeside ? completion : completion - reasoning;
+  const outputAudio = Math.min(answered, countOf(generated, "audio_tokens"));
   return {
-    input: prompt - cacheRead - cacheWrite,
+    input: uncached - inputAudio,
+    inputAudio,
     cacheRead,
     cacheWrite,
-    output: isBeside ? completion : Math.max(0, completion - reasoning),
-    reasoning: isBeside ? reasoning : Math.min(completion, reasoning),
+    output: answered - outputAudio,
+    outputAudio,
+    reasoning,
   };
 }
 

@@ -6,7 +6,7 @@ import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { ReadAnswer } from "../openai/answer.ts";
 import type { Target } from "../provider.ts";
 import type { ModelRequest } from "./model-call.ts";
-import { tokenCounts, type Usage, usageNames } from "../usage.ts";
+import { rareParts, tokenCounts, type Usage, usageNames } from "../usage.ts";
 
 /** One try at one provider. */
 export type Attempt = {
@@ -148,9 +148,8 @@ function attemptOf(tried: Attempt): JsonObject {
 }
 
 function tokensOf(usage: Usage): JsonObject {
-  const parts = Object.entries(usage).map(([part, count]) => [
-    usageNames[part as keyof Usage],
-    count,
-  ]);
+  const parts = Object.entries(usage)
+    .filter(([part, count]) => count > 0 || !rareParts.has(part))
+    .map(([part, count]) => [usageNames[part as keyof Usage], count]);
   return { ...tokenCounts(usage), usage: Object.fromEntries(parts) as JsonObject };
 }

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.t
 import type { EstimateCost } from "../../tracing/events/event.ts";
 import { countOf } from "../../tracing/sessions/totals.ts";
 import { providerTypes } from "../provider.ts";
-import { type Usage, usageFrom, usageNames } from "../usage.ts";
+import { rareParts, type Usage, usageFrom, usageNames } from "../usage.ts";
 import { type PricedCall, type Prices, unknown } from "./prices.ts";
 
 /** Keys of `config` and `metadata` that determine the cost of an event; no others are read. */
@@ -73,7 +73,9 @@ function countedOf(metadata: JsonObject): Counted | undefined {
 /** Reads the disjoint parts that the service itself writes; undefined for another form. */
 function ownUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
-  const usage = usageFrom((part) => countOf(value[usageNames[part]]) ?? Number.NaN);
+  const usage = usageFrom((part) => {
+    return countOf(value[usageNames[part]]) ?? (rareParts.has(part) ? 0 : Number.NaN);
+  });
   return Object.values(usage).some(Number.isNaN) ? undefined : usage;
 }
 
@@ -102,9 +104,11 @@ function toUsage(
   const isReasoningBeside = reasoning > completion || beside === reasoning || isWhole;
   return {
     input: isCacheBeside ? prompt : prompt - cached,
+    inputAudio: 0,
     cacheRead,
     cacheWrite,
     output: isReasoningBeside ? completion : completion - reasoning,
+    outputAudio: 0,
     reasoning,
   };
 }

@@ -171,9 +171,11 @@ function unpricedOf(prices: Readonly<Record<string, unknown>>, usage: Usage): st
 function toTable(usage: Usage): Readonly<Record<string, number>> {
   return {
     input_tokens: promptTokens(usage),
+    input_audio_tokens: usage.inputAudio,
     cache_read_tokens: usage.cacheRead,
     cache_write_tokens: usage.cacheWrite,
     output_tokens: completionTokens(usage),
+    output_audio_tokens: usage.outputAudio,
     output_reasoning_tokens: usage.reasoning,
   };
 }

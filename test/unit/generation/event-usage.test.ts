@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { createEstimateCost } from "../../../src/generation/prices/event-usage.ts";
+import { usageFrom } from "../../../src/generation/usage.ts";
 import { createPrices } from "../../../src/generation/prices/prices.ts";
 import type { PricedCall } from "../../../src/generation/prices/prices.ts";
 import type { EventType } from "../../../src/tracing/events/event.ts";
@@ -41,7 +42,7 @@ describe("an event without an estimate", () => {
 });
 
 describe("tokens", () => {
-  const usage = { input: 10, cacheRead: 0, cacheWrite: 0, output: 4, reasoning: 0 };
+  const usage = { ...usageFrom(() => 0), input: 10, output: 4 };
 
   test.each<[string, JsonObject, Partial<typeof usage>]>([
     ["by OpenAI's names", { prompt_tokens: 10, completion_tokens: 4 }, {}],
@@ -98,6 +99,20 @@ describe("tokens", () => {
         ...{ prompt_tokens: 13, completion_tokens: 7 },
       },
       { cacheRead: 1, cacheWrite: 2, reasoning: 3 },
+    ],
+    [
+      "of audio in the parts that the service writes",
+      {
+        usage: {
+          input: 10,
+          input_audio: 5,
+          cache_read: 0,
+          cache_write: 0,
+          output: 4,
+          reasoning: 0,
+        },
+      },
+      { inputAudio: 5 },
     ],
     [
       "beside a usage of another form",

@@ -8,10 +8,10 @@ import { describe, expect, test, vi } from "vitest";
 import { priceTableName } from "../../../src/generation/prices/price-table.ts";
 import { createPrices } from "../../../src/generation/prices/prices.ts";
 import type { PricedCall } from "../../../src/generation/prices/prices.ts";
-import type { Usage } from "../../../src/generation/usage.ts";
+import { type Usage, usageFrom } from "../../../src/generation/usage.ts";
 
 const atMs = Date.UTC(2026, 8, 1);
-const none: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+const none = usageFrom(() => 0);
 
 function aCall(fields: Partial<PricedCall> = {}): PricedCall {
   const usage = { ...none, input: 1_000, output: 100 };
@@ -35,9 +35,20 @@ describe("a known price", () => {
   });
 
   test("counts each token once: cached ones at their own rate, reasoning at that of output", () => {
-    const usage = { input: 100, cacheRead: 900, cacheWrite: 0, output: 40, reasoning: 60 };
+    const usage = { ...none, input: 100, cacheRead: 900, output: 40, reasoning: 60 };
     // gpt-4o: $2.50 a million, $1.25 from the cache, $10 answered.
     expect(estimate({ usage }).cost).toBe((100 * 2.5 + 900 * 1.25 + 100 * 10) / 1e6);
+  });
+
+  test("counts audio at its own rate, and as text for a model without one", () => {
+    const usage = { ...none, input: 100, inputAudio: 1_000, output: 10, outputAudio: 2_000 };
+
+    // gpt-4o: $2.50 and $10 a million.
+    expect(estimate({ usage }).cost).toBe((1_100 * 2.5 + 2_010 * 10) / 1e6);
+    // gpt-4o-realtime-preview: $5 and $20 of text, $40 and $80 of audio.
+    expect(estimate({ model: "gpt-4o-realtime-preview", usage }).cost).toBe(
+      (100 * 5 + 1_000 * 40 + 10 * 20 + 2_000 * 80) / 1e6,
+    );
   });
 
   test("counts what is written to a cache at its own rate", () => {
@@ -77,16 +88,21 @@ describe("a known price", () => {
     const prices = createPrices();
     const tokens = fc.nat({ max: 2_000_000 });
     const usages = fc.record({
-      ...{ input: fc.integer({ min: 1, max: 2_000_000 }), cacheRead: tokens },
-      ...{ cacheWrite: tokens, output: tokens, reasoning: tokens },
+      ...{ input: fc.integer({ min: 1, max: 2_000_000 }), inputAudio: tokens, cacheRead: tokens },
+      ...{ cacheWrite: tokens, output: tokens, outputAudio: tokens, reasoning: tokens },
     });
     fc.assert(
       fc.property(fc.constantFrom(...models), usages, ([provider, model], usage) => {
-        const { input, cacheRead, cacheWrite, output, reasoning } = usage;
+        const { input, inputAudio, cacheRead, cacheWrite, output, outputAudio, reasoning } = usage;
+        const prompt = input + inputAudio + cacheRead + cacheWrite;
         const table = calcPrice(
           {
-            ...{ input_tokens: input + cacheRead + cacheWrite, cache_read_tokens: cacheRead },
-            ...{ cache_write_tokens: cacheWrite, output_tokens: output + reasoning },
+            ...{ input_tokens: prompt, input_audio_tokens: inputAudio },
+            ...{ cache_read_tokens: cacheRead, cache_write_tokens: cacheWrite },
+            ...{
+              output_tokens: output + outputAudio + reasoning,
+              output_audio_tokens: outputAudio,
+            },
             output_reasoning_tokens: reasoning,
           },
           model,

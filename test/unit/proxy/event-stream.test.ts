@@ -10,6 +10,7 @@ import {
 } from "../../../src/generation/openai/answer-gatherer.ts";
 import { readParts, toEventBytes } from "../../../src/generation/openai/event-stream.ts";
 import { ProviderError } from "../../../src/generation/provider-error.ts";
+import { usageFrom } from "../../../src/generation/usage.ts";
 import { connectionOf } from "../generation/connections.ts";
 
 const connection = connectionOf({});
@@ -121,7 +122,7 @@ describe("a stream of the OpenAI API", () => {
       finishReasons: ["stop"],
       responseModel: "m-2026",
       responseId: "id-1",
-      usage: { input: 10, cacheRead: 0, cacheWrite: 0, output: 2, reasoning: 0 },
+      usage: { ...usageFrom(() => 0), input: 10, output: 2 },
     });
   });
 

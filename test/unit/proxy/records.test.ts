@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from "vitest";
 import { isAnswer, readWholeAnswer } from "../../../src/generation/openai/answer.ts";
-import { parseUsage } from "../../../src/generation/usage.ts";
+import { parseUsage, usageFrom } from "../../../src/generation/usage.ts";
 import { parseCallHeaders } from "../../../src/generation/proxy/request-headers.ts";
 import { parseProxyRequest } from "../../../src/generation/proxy/request.ts";
 import { deriveEventId } from "../../../src/tracing/spans/identity.ts";
 
 describe("parseUsage", () => {
-  const none = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  const none = usageFrom(() => 0);
   test.each([
     {
       name: "takes cached and reasoning tokens out of the totals",
@@ -19,7 +19,7 @@ describe("parseUsage", () => {
         prompt_tokens_details: { cached_tokens: 64, audio_tokens: 3 },
         completion_tokens_details: { reasoning_tokens: 30 },
       },
-      want: { ...none, input: 36, cacheRead: 64, output: 20, reasoning: 30 },
+      want: { ...none, input: 33, inputAudio: 3, cacheRead: 64, output: 20, reasoning: 30 },
     },
     {
       name: "counts tokens that were written to a cache",
@@ -29,6 +29,19 @@ describe("parseUsage", () => {
         prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 20 },
       },
       want: { ...none, input: 70, cacheRead: 10, cacheWrite: 20, output: 1 },
+    },
+    {
+      name: "counts audio apart from text",
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        prompt_tokens_details: { audio_tokens: 30, cached_tokens: 10 },
+        completion_tokens_details: { audio_tokens: 25, reasoning_tokens: 5 },
+      },
+      want: {
+        ...{ input: 60, inputAudio: 30, cacheRead: 10, cacheWrite: 0 },
+        ...{ output: 20, outputAudio: 25, reasoning: 5 },
+      },
     },
     {
       name: "sees by the total that reasoning is counted beside the completion",

@@ -174,9 +174,11 @@ export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
   const reasoning = countOf(outputTokens.reasoning);
   return {
     input: countOf(inputTokens.noCache ?? countOf(inputTokens.total) - cacheRead - cacheWrite),
+    inputAudio: 0,
     cacheRead,
     cacheWrite,
     output: countOf(outputTokens.text ?? countOf(outputTokens.total) - reasoning),
+    outputAudio: 0,
     reasoning,
   };
 }
