@@ -6,6 +6,7 @@ import { startService, type TestService } from "../support/service.ts";
 
 type Operation = {
   readonly operationId?: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: Body;
   readonly responses: Readonly<Record<string, Body | { readonly $ref: string }>>;
 };
@@ -85,6 +86,26 @@ describe("/openapi.json", () => {
       .flatMap(({ operationId }) => operationId ?? []);
     expect(new Set(ids).size).toBe(ids.length);
     expect(document.openapi).toBe("3.1.0");
+  });
+
+  test("names each parameter once, and none that the path decides", () => {
+    const twice = Object.entries(document.paths).flatMap(([path, routes]) =>
+      Object.values(routes).flatMap(({ parameters = [] }) => {
+        const names = parameters.map(({ name }) => name);
+        return new Set(names).size === names.length ? [] : [path];
+      }),
+    );
+    const { parameters } = operationOf("GET", "/v1/projects/{project_id}/members");
+
+    expect(twice).toEqual([]);
+    expect(parameters?.map(({ name }) => name)).toEqual(["project_id", "limit", "cursor"]);
+  });
+
+  test("says nothing that generators of clients cannot read", () => {
+    const text = JSON.stringify(document);
+
+    // An object as a constant, and a body without a schema.
+    expect(text.match(/"const":\{|"application\/[a-z.-]+":\{\}/g)).toBeNull();
   });
 
   test("tells the limits of every call, by the names of docs/limits.md", () => {

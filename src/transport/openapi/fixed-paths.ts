@@ -36,10 +36,12 @@ export const fixedSchemas: Schema = {
   },
 };
 
+const bytes: Schema = { type: "string", format: "binary" };
+
 /** Returns an OTLP answer, which has the encoding of the request. */
 function otlpAnswer(description: string, schema: string): Schema {
   const json = { schema: { $ref: `#/components/schemas/${schema}` } };
-  return { description, content: { [protobufType]: {}, [jsonType]: json } };
+  return { description, content: { [protobufType]: { schema: bytes }, [jsonType]: json } };
 }
 
 const retryAfter: Schema = {
@@ -48,7 +50,10 @@ const retryAfter: Schema = {
 
 const otlp: Schema = {
   summary: "OTLP over HTTP, in Protobuf or JSON.",
-  requestBody: { required: true, content: { [protobufType]: {}, [jsonType]: {} } },
+  requestBody: {
+    required: true,
+    content: { [protobufType]: { schema: bytes }, [jsonType]: { schema: { type: "object" } } },
+  },
   responses: {
     200: otlpAnswer(
       "Success, or partialSuccess with the count of rejected spans",

@@ -122,26 +122,33 @@ function pathFieldNames({ template }: RestBinding): readonly string[] {
   );
 }
 
+const projectId = "project_id";
+
 function pathParameters(binding: RestBinding, components: Components): readonly Schema[] {
   const names = pathFieldNames(binding);
   const inPath = { in: "path", required: true };
   const fields = binding.method.input.fields
-    .filter((field) => names.includes(field.name))
+    .filter(({ name }) => names.includes(name) && !(binding.namesProject && name === projectId))
     .map((field) => ({
       name: field.name,
       ...inPath,
       schema: fieldSchema(field, requestForm(binding), components),
     }));
   if (!binding.namesProject) return fields;
-  return [{ name: "project_id", ...inPath, schema: { type: "string" } }, ...fields];
+  return [{ name: projectId, ...inPath, schema: { type: "string" } }, ...fields];
 }
 
 function queryParameters(binding: RestBinding, components: Components): readonly Schema[] {
-  if (binding.body === "message") return [];
-  const taken = new Set([...pathFieldNames(binding), binding.body?.name]);
+  const { body, method } = binding;
+  if (body === "message") return [];
+  const { fields } = method.input;
+  const inPath = new Set(pathFieldNames(binding));
+  // The path decides which field of a oneof is set.
+  const decided = new Set(fields.filter(({ name }) => inPath.has(name)).map(({ oneof }) => oneof));
   const form: Form = { side: "request", isStrict: false };
-  return binding.method.input.fields
-    .filter((field) => !taken.has(field.name))
+  return fields
+    .filter(({ name }) => !inPath.has(name) && name !== body?.name)
+    .filter(({ oneof }) => oneof === undefined || !decided.has(oneof))
     .map((field) => {
       const schema = fieldSchema(field, form, components);
       const parameter = { name: jsonKeyOf(field), in: "query" };
@@ -277,8 +284,17 @@ const openAiErrorSchema: Schema = {
 const ownErrors = { badRequest: "BadRequest", other: "Error" };
 const openAiErrors = { badRequest: "OpenAiBadRequest", other: "OpenAiError" };
 
+/** A constant for each member, since generators of clients take no object as a constant. */
 const notFoundSchema: Schema = {
-  const: { success: false, statusCode: 404, errorCode: "NOT_FOUND", message: "Not found" },
+  type: "object",
+  properties: {
+    success: { const: false },
+    statusCode: { const: 404 },
+    errorCode: { const: "NOT_FOUND" },
+    message: { const: "Not found" },
+  },
+  required: ["success", "statusCode", "errorCode", "message"],
+  additionalProperties: false,
 };
 
 const errorResponses = {
