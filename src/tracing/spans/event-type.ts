@@ -137,12 +137,13 @@ function explicitType(span: Span): EventType | undefined {
 }
 
 // The whole run of an agent has no attributes. In the first schema, `call_llm` is the call of the
-// model, with its messages and tokens, and the `generate_content` inside it repeats the tokens.
+// model, with its messages and tokens, and the `generate_content` inside it repeats the tokens;
+// only later schemas name the provider.
 function typeFromGoogleAdk({ scope, name, attributes }: Span): EventType | undefined {
   if (scope.name !== "gcp.vertex.agent") return undefined;
   const isInner =
     attributes.get("gen_ai.operation.name") === "generate_content" &&
-    attributes.has("gen_ai.system");
+    !attributes.has("gen_ai.provider.name");
   return isInner || name === "invocation" ? "chain" : undefined;
 }
 

@@ -4,6 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { eventOf } from "../../support/spans.ts";
 
+const generates = { "gen_ai.operation.name": "generate_content" };
+
 describe("inferEventType", () => {
   test.each<{ attributes: JsonObject; name?: string; want: string }>([
     { attributes: { honeyhive_event_type: "model" }, want: "model" },
@@ -64,5 +66,26 @@ describe("inferEventType", () => {
     { attributes: {}, want: "tool" },
   ])("$attributes $name is a $want", ({ attributes, name = "step", want }) => {
     expect(eventOf({ attributes, name }).event_type).toBe(want);
+  });
+
+  test.each([
+    { name: "invocation", attributes: {}, want: "chain" },
+    { name: "call_llm", attributes: { "gen_ai.request.model": "m" }, want: "model" },
+    // In the first schema it repeats the tokens of `call_llm`, with the messages if asked to.
+    { name: "generate_content", attributes: generates, want: "chain" },
+    {
+      name: "generate_content",
+      attributes: { ...generates, "gen_ai.input.messages": "[]" },
+      want: "chain",
+    },
+    {
+      name: "generate_content",
+      attributes: { ...generates, "gen_ai.provider.name": "gcp.gemini" },
+      want: "model",
+    },
+  ])("Google ADK's $name of $attributes is a $want", ({ name, attributes, want }) => {
+    const scope = { name: "gcp.vertex.agent", version: "", attributes: new Map() };
+
+    expect(eventOf({ scope, name, attributes }).event_type).toBe(want);
   });
 });

@@ -24,6 +24,8 @@ describe("fields of GenAI attributes", () => {
     ["openinference.span.kind", "CHAIN", { metadata: { span_kind: "CHAIN" } }],
     ["traceloop.span.kind", "task", { metadata: { span_kind: "task" } }],
     ["traceloop.association.properties.run_id", "r", { metadata: { run_id: "r" } }],
+    ["crewai.task.description", "Look", { inputs: { description: "Look" } }],
+    ["crewai.crew.result", "Sun.", { outputs: { result: "Sun." } }],
     ["llm.cost.total", 0.02, { metadata: { cost: 0.02 } }],
     ["operation.cost", 0.02, { metadata: { cost: 0.02 } }],
     ["honeyhive_user_id", "u", { user_properties: { user_id: "u" } }],
