@@ -21,15 +21,9 @@ import type { Outbox } from "../outbox/outbox.ts";
 import type { Database } from "../postgres/database.ts";
 import { type MailServer, sendMail } from "./mail.ts";
 import * as store from "./store.ts";
-import type { NotificationRow, Notice, OwnerKey, TargetsRow } from "./store.ts";
-import { openSecrets, type PutTargets, putTargets, type StoredTargets } from "./sealed-targets.ts";
-import {
-  type CheckedTargets,
-  parseTargets,
-  type TargetInputs,
-  type Targets,
-  type TargetSecrets,
-} from "./target.ts";
+import type { NotificationRow, Notice, OwnerKey } from "./store.ts";
+import { type PutTargets, putTargets, type StoredTargets, tryOpen } from "./sealed-targets.ts";
+import { type CheckedTargets, parseTargets, type TargetInputs, type Targets } from "./target.ts";
 import { postJson, type PostOutcome, signWebhook } from "./webhook.ts";
 
 /** An owner of targets, such as an alert. */
@@ -269,15 +263,6 @@ export function createNotifications(options: NotificationsOptions): Notification
 
 function keyOf({ projectId, ownerId }: NotificationRow): OwnerKey {
   return { projectId, ownerId };
-}
-
-function tryOpen(keys: EncryptionKeys, row: TargetsRow): TargetSecrets | undefined {
-  try {
-    return openSecrets(keys, row);
-  } catch {
-    // The reason names an encryption key, which is the operator's.
-    return undefined;
-  }
 }
 
 function payloadOf({ type, createdAt, data }: NotificationRow) {

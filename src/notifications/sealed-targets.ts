@@ -49,9 +49,10 @@ export async function putTargets(
   const hasSecret = before !== undefined && hasWebhook(before.targets);
   const newSecret = isSigned && (isSecretNew || !hasSecret) ? createSigningSecret() : undefined;
   if (!checked && newSecret === undefined) return { targets, newSecret, hasNewUrl: false };
-  // The secrets before are opened only if some are kept: new ones can replace unreadable ones.
+  // Only secrets that are kept must be readable: new ones can replace unreadable ones.
   const isKept = (isSigned && newSecret === undefined) || !checked;
-  const held = isKept && before ? openForChange(keys, before) : {};
+  const open = isKept ? openForChange : tryOpen;
+  const held = (before && open(keys, before)) ?? {};
   const signingSecret = isSigned ? (newSecret ?? held.signingSecret) : undefined;
   const urls = checked ? checked.urls : held.urls;
   const secrets: TargetSecrets = {
@@ -71,6 +72,16 @@ function openForChange(keys: EncryptionKeys, row: TargetsRow): TargetSecrets {
     const fault = `the secrets of the targets cannot be opened: ${(cause as Error).message}`;
     const wayOut = "give notification_details and rotate_signing_secret, or ask the operator";
     throw new ServiceError("CREDENTIAL_UNREADABLE", `${fault}; ${wayOut}`, { cause });
+  }
+}
+
+/** Returns undefined if they cannot be decrypted. */
+export function tryOpen(keys: EncryptionKeys, row: TargetsRow): TargetSecrets | undefined {
+  try {
+    return openSecrets(keys, row);
+  } catch {
+    // The reason names an encryption key, which is the operator's.
+    return undefined;
   }
 }
 

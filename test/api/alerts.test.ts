@@ -96,13 +96,14 @@ test("a change keeps what it does not name, and says which of both switches is o
   ]);
 });
 
-test("an unchanged alert has no audit row, and another path of its webhook has one", async () => {
+test.each(["WEBHOOK", "SLACK"])("only another path of a %s has an audit row", async (channel) => {
   const project = await givenAMetricProject(service);
-  const { alert } = await create(project, anAlert(`${receiver.url}/one`));
-  const path = `PATCH /v1/alerts/${alert.id}`;
   const to = (name: string) => ({
-    critical: { channel: "WEBHOOK", metadata: { url: `${receiver.url}/${name}` } },
+    critical: { channel, metadata: { url: `${receiver.url}/${name}` } },
   });
+  const body = anAlert(receiver.url, { notification_details: to("one") });
+  const { alert } = await create(project, body);
+  const path = `PATCH /v1/alerts/${alert.id}`;
   const countRows = async () =>
     (await service.database.sql()`select from audit_log where target_id = ${alert.id}`).length;
 
