@@ -21,7 +21,7 @@ import type { Outbox } from "../outbox/outbox.ts";
 import type { Database } from "../postgres/database.ts";
 import { type MailServer, sendMail } from "./mail.ts";
 import * as store from "./store.ts";
-import type { NotificationRow, Notice, OwnerKey } from "./store.ts";
+import type { NotificationRow, Notice, OwnerKey, TargetsRow } from "./store.ts";
 import { type PutTargets, putTargets, type StoredTargets, tryOpen } from "./sealed-targets.ts";
 import { type CheckedTargets, parseTargets, type TargetInputs, type Targets } from "./target.ts";
 import { postJson, type PostOutcome, signWebhook } from "./webhook.ts";
@@ -106,9 +106,11 @@ export function createNotifications(options: NotificationsOptions): Notification
     refusal: "too many notifications are being sent",
   });
 
-  async function write(row: NotificationRow, orgId: string): Promise<PostOutcome> {
-    const key = keyOf(row);
-    const targetsRow = await store.findTargets(database.sql(), key);
+  async function write(
+    row: NotificationRow,
+    targetsRow: TargetsRow | undefined,
+    orgId: string,
+  ): Promise<PostOutcome> {
     const target = targetsRow?.targets[row.role];
     if (!targetsRow || !target) return { error: "it has no target any more", isFinal: true };
     if (target.channel === "EMAIL") {
@@ -146,10 +148,13 @@ export function createNotifications(options: NotificationsOptions): Notification
 
   /** Sends a notification once and records it. */
   async function send(row: NotificationRow, orgId: string, isLast: boolean): Promise<PostOutcome> {
-    const outcome = await write(row, orgId);
-    const { error, isFinal = false } = outcome;
+    const targetsRow = await store.findTargets(database.sql(), keyOf(row));
+    const { error, isFinal = false } = await write(row, targetsRow, orgId);
     const state = error === null ? "delivered" : isFinal || isLast ? "failed" : "pending";
-    await store.addAttempt(database.sql(), row, { attempt: { atMs: Date.now(), error }, state });
+    const attempt = { atMs: Date.now(), error };
+    // The target may have changed since the notification was asked for, or since the last attempt.
+    const { channel } = targetsRow?.targets[row.role] ?? row;
+    await store.addAttempt(database.sql(), row, { attempt, state, channel });
     return { error, isFinal: state !== "pending" };
   }
 

@@ -149,15 +149,20 @@ export async function listNotifications(
     limit ${limit}`;
 }
 
-/** Adds an attempt to a notification that waits. */
+/** Adds an attempt, over a channel, to a notification that waits. */
 export async function addAttempt(
   sql: Sql,
   { projectId, id }: Pick<NotificationRow, "projectId" | "id">,
-  { attempt, state }: { readonly attempt: Attempt; readonly state: NotificationState },
+  {
+    attempt,
+    state,
+    channel,
+  }: { readonly attempt: Attempt } & Pick<NotificationRow, "state" | "channel">,
 ): Promise<void> {
   await sql`
     update notifications
-    set attempts = (attempts::jsonb || ${JSON.stringify([attempt])}::text::jsonb)::json,
+    set channel = ${channel},
+      attempts = (attempts::jsonb || ${JSON.stringify([attempt])}::text::jsonb)::json,
       state = ${state},
       delivered_at = case when ${state} = 'delivered' then clock_timestamp() end
     where project_id = ${projectId} and notification_id = ${id} and state = 'pending'`;

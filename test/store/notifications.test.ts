@@ -77,6 +77,30 @@ test("pauses grow from 5 s to a day, and the eleventh attempt is the last", asyn
   expect(receiver.received).toHaveLength(11);
 });
 
+test("the log names the channel of the last attempt", async () => {
+  const owner = await givenAnOwner();
+  const { project } = owner;
+  const { database } = testDatabase;
+  const id = await database.transaction(() =>
+    notifications.append(owner, { ...notice, actor: "a test" }),
+  );
+  const { projectId, orgId } = project;
+  const input = { projectId, orgId, notificationId: id ?? "", title: "A", actor: "a test" };
+  const page = { limit: 1, after: undefined };
+  receiver.answer(503);
+  await notifications.attempt(input);
+  const before = await notifications.list(owner, page);
+  const critical = { channel: "SLACK", metadata: { url: receiver.url }, userIds: [] };
+  const checked = await notifications.check("targets", project, { critical });
+  await database.transaction(() => notifications.put(owner, { checked }));
+
+  await notifications.attempt(input);
+
+  const after = await notifications.list(owner, page);
+  expect(before.items).toMatchObject([{ channel: "WEBHOOK", state: "pending" }]);
+  expect(after.items).toMatchObject([{ channel: "SLACK", state: "delivered" }]);
+});
+
 test("the log keeps the newest notifications, and those that wait", async () => {
   const owner = await givenAnOwner();
   const key = { projectId: owner.project.projectId, ownerId: owner.id };
@@ -86,7 +110,8 @@ test("the log keeps the newest notifications, and those that wait", async () => 
     await store.insertNotification(sql, key, { ...notice, id, channel: "WEBHOOK" });
   }
   for (const id of ids.slice(1)) {
-    const sent = { attempt: { atMs: Date.now(), error: null }, state: "delivered" } as const;
+    const attempt = { atMs: Date.now(), error: null };
+    const sent = { attempt, state: "delivered", channel: "WEBHOOK" } as const;
     await store.addAttempt(sql, { ...key, id }, sent);
   }
 
