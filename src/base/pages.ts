@@ -46,6 +46,19 @@ export function parseName(text: string): string | undefined {
   return text === "" || text.includes("\0") ? undefined : text;
 }
 
+/** Returns a cursor that continues after a name, in a form that cursors of other lists lack. */
+export function formatNameCursor(name: string): string {
+  return formatKeyCursor(JSON.stringify(name));
+}
+
+/** Reads a cursor of formatNameCursor. Throws INVALID_ARGUMENT, naming `cursor`. */
+export function parseNameCursor(cursor: string): string {
+  return parseKeyCursor(cursor, (text) => {
+    const name = parseJson(text);
+    return typeof name === "string" ? parseName(name) : undefined;
+  });
+}
+
 /** Returns a cursor that continues after `position`. */
 export function formatCursor({ createdAtUs, id }: Position): string {
   return formatKeyCursor(JSON.stringify([createdAtUs, id]));
@@ -56,14 +69,17 @@ export function parseCursor(cursor: string): Position {
   return parseKeyCursor(cursor, parsePosition);
 }
 
-function parsePosition(text: string): Position | undefined {
-  let parts: unknown;
+/** Returns the value of JSON text; undefined for text of another list, or an invented one. */
+function parseJson(text: string): unknown {
   try {
-    parts = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    // The text is of another list, or invented.
     return undefined;
   }
+}
+
+function parsePosition(text: string): Position | undefined {
+  const parts = parseJson(text);
   const [createdAtUs, id] = Array.isArray(parts) ? (parts as unknown[]) : [];
   const isPosition = Number.isSafeInteger(createdAtUs) && typeof id === "string" && isUuid(id);
   return isPosition ? { createdAtUs: createdAtUs as number, id } : undefined;

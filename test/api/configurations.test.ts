@@ -182,14 +182,17 @@ describe("GET /v1/configurations", () => {
     expect(last.json).not.toHaveProperty("next_cursor");
   });
 
-  test.each(["limit=0", "limit=1001", "env=test", "cursor=AA"])("refuses %s", async (query) => {
-    const project = await givenAMetricProject(service);
+  test.each(["limit=0", "limit=1001", "env=test", "cursor=AA", "cursor=Nw"])(
+    "refuses %s",
+    async (query) => {
+      const project = await givenAMetricProject(service);
 
-    const { status, json } = await project.call(`GET /v1/configurations?${query}`);
+      const { status, json } = await project.call(`GET /v1/configurations?${query}`);
 
-    expect(status).toBe(400);
-    expect(json["message"]).toContain(query.split("=")[0]);
-  });
+      expect(status).toBe(400);
+      expect(json["message"]).toContain(query.split("=")[0]);
+    },
+  );
 });
 
 describe("PUT /v1/configurations/{id}", () => {

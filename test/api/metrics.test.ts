@@ -424,6 +424,8 @@ describe("GET /v1/metrics", () => {
     { query: "limit=0", want: "limit" },
     { query: "limit=1001", want: "limit" },
     { query: "cursor=%00", want: "cursor: it is not a next_cursor" },
+    // The number 7, as a cursor of a list of versions has it.
+    { query: "cursor=Nw", want: "cursor: it is not a next_cursor" },
     { query: "type=ruby", want: "type: must be PYTHON, LLM or HUMAN" },
   ])("refuses $query", async ({ query, want }) => {
     const project = await givenAMetricProject(service);

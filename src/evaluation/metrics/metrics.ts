@@ -10,7 +10,7 @@ import { findProject } from "../../controlplane/scopes/scopes.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor, parseName } from "../../base/pages.ts";
+import { formatNameCursor, parseNameCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -119,7 +119,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     async list(projectId, { limit = metricsOfProjectMax, cursor, type, id }) {
       assertCount("limit", limit, metricsOfProjectMax);
       const ofType = type === undefined ? undefined : parseType(type);
-      const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
+      const afterName = cursor === undefined ? "" : parseNameCursor(cursor);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
       // Uses the connections for reads: a page may take long, and would delay key checks.
@@ -127,7 +127,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         .on("reads")
         .inTurn((sql) => store.listMetrics(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows, nextCursor: last && formatKeyCursor(last.definition.name) };
+      return { items: rows, nextCursor: last && formatNameCursor(last.definition.name) };
     },
 
     get: (projectId, id) => getMetric(database, projectId, id),

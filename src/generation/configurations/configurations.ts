@@ -11,7 +11,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { versionMessageLengthMax } from "../../base/field-limits.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor, parseName } from "../../base/pages.ts";
+import { formatNameCursor, parseName, parseNameCursor } from "../../base/pages.ts";
 import type { Page } from "../../base/pages.ts";
 import { configurationsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
@@ -101,7 +101,7 @@ export function createConfigurations(options: ChangeParts): Configurations {
       assertCount("limit", limit, configurationsOfProjectMax);
       const page = {
         limit,
-        afterName: cursor === undefined ? "" : parseKeyCursor(cursor, parseName),
+        afterName: cursor === undefined ? "" : parseNameCursor(cursor),
         // No configuration has a name that Postgres refuses.
         name: name === undefined ? undefined : (parseName(name) ?? ""),
         environment: env === undefined ? undefined : parseEnvironment(env),
@@ -112,7 +112,7 @@ export function createConfigurations(options: ChangeParts): Configurations {
         .on("reads")
         .inTurn((sql) => store.listConfigurations(sql, projectId, page), { owner: projectId });
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows.map(toConfiguration), nextCursor: last && formatKeyCursor(last.name) };
+      return { items: rows.map(toConfiguration), nextCursor: last && formatNameCursor(last.name) };
     },
 
     get: (projectId, id, env) =>
