@@ -115,6 +115,30 @@ describe("a chat request", () => {
     expect(JSON.stringify(got)).toContain("iVBORw0KGgo=");
   });
 
+  test.each([
+    { format: "wav", mediaType: "audio/wav" },
+    { format: "mp3", mediaType: "audio/mpeg" },
+    { format: "flac", mediaType: "audio/flac" },
+    { format: "opus", mediaType: "audio/ogg" },
+    { format: "m4a", mediaType: "audio/mp4" },
+  ])("tells Google the media type of $format", async ({ format, mediaType }) => {
+    const content = [{ type: "input_audio", input_audio: { data: "AAAA", format } }];
+
+    const got = await sent("google", { messages: [{ role: "user", content }] });
+
+    expect(JSON.stringify(got)).toContain(`"mimeType":"${mediaType}"`);
+  });
+
+  test("refuses audio of an unknown format by name", async () => {
+    const content = [{ type: "input_audio", input_audio: { data: "AAAA", format: "midi" } }];
+
+    const asked = sent("google", { messages: [{ role: "user", content }] });
+
+    await expect(asked).rejects.toThrow(
+      "messages[0].content[0].input_audio.format: must be one of",
+    );
+  });
+
   test.each(["anthropic", "mistral"] as const)("gives %s the address of an image", async (type) => {
     const url = "https://example.com/a.png";
     const content = [{ type: "image_url", image_url: { url, detail: "auto" } }];

@@ -3,6 +3,7 @@
 // Source: docs/generations.md.
 
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from "@ai-sdk/provider";
+import { faultOfChoice } from "../../../base/choices.ts";
 import { refuse } from "../../../base/errors.ts";
 import { isJsonArray } from "../../../base/json.ts";
 import type { ProviderType } from "../../provider.ts";
@@ -87,10 +88,27 @@ function toUrl(text: string, path: string, type: ProviderType): URL {
   return url;
 }
 
+/** Media types of audio formats; a file of opus is an Ogg file. Source: RFC 7845, 9. */
+const audioTypes: ReadonlyMap<string, string> = new Map([
+  ["wav", "audio/wav"],
+  ["mp3", "audio/mpeg"],
+  ["flac", "audio/flac"],
+  ["ogg", "audio/ogg"],
+  ["opus", "audio/ogg"],
+  ["aac", "audio/aac"],
+  ["aiff", "audio/aiff"],
+  ["m4a", "audio/mp4"],
+  ["webm", "audio/webm"],
+]);
+
 function toAudioPart(part: Fields): UserPart {
   const audio = part.needFields("input_audio");
   audio.only("data", "format");
-  const mediaType = audio.needText("format") === "mp3" ? "audio/mpeg" : "audio/wav";
+  const format = audio.needText("format");
+  const mediaType = audioTypes.get(format);
+  if (mediaType === undefined) {
+    return audio.refuse("format", faultOfChoice([...audioTypes.keys()], format));
+  }
   return { type: "file", mediaType, data: { type: "data", data: audio.needText("data") } };
 }
 
