@@ -109,7 +109,10 @@ type CreateFlags = {
 function parseCreateFlags(flags: Flags): CreateFlags {
   const kind = keyKinds.find((candidate) => candidate === flags["kind"]);
   const { name, permissions, "expires-in-days": days } = flags;
-  if (!kind || typeof name !== "string" || name === "") throw new OperatorError(usage);
+  if (!kind) throw new OperatorError(`--kind must be one of ${keyKinds.join(", ")}\n${usage}`);
+  if (typeof name !== "string" || name === "") {
+    throw new OperatorError(`--name is missing: what the key is for\n${usage}`);
+  }
   if (!isFineGrained(kind)) {
     if (permissions === undefined && days === undefined) return { kind, name };
     throw new OperatorError(`a key of kind ${kind} has neither permissions nor an end\n${usage}`);

@@ -4,9 +4,11 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
 
+type Parameter = { readonly name: string; readonly in: string; readonly required?: boolean };
+
 type Operation = {
   readonly operationId?: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters?: readonly Parameter[];
   readonly requestBody?: Body;
   readonly responses: Readonly<Record<string, Body | { readonly $ref: string }>>;
 };
@@ -99,6 +101,21 @@ describe("/openapi.json", () => {
 
     expect(twice).toEqual([]);
     expect(parameters?.map(({ name }) => name)).toEqual(["project_id", "limit", "cursor"]);
+  });
+
+  test.each([
+    ["/v1/events/fields/values", "field"],
+    ["/v1/feedback", "generation_id"],
+  ])("GET %s requires %s in its query", (path, name) => {
+    const { parameters = [] } = operationOf("GET", path);
+
+    expect(parameters.filter(({ required }) => required).map((one) => one.name)).toEqual([name]);
+  });
+
+  test("describes the refusal of a whole batch", () => {
+    expect(document.components.schemas["Error"]).toMatchObject({
+      properties: { event_ids: { type: "array" }, errors: { type: "array" } },
+    });
   });
 
   test("says nothing that generators of clients cannot read", () => {

@@ -161,8 +161,9 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     {
       name: "no kind",
       words: ["keys", "create", "--name", "x"],
-      want: "waggle keys create --kind",
+      want: "--kind must be one of",
     },
+    { name: "no name", words: ["keys", "create", "--kind", "project"], want: "--name is missing" },
     {
       name: "a fine-grained key without permissions",
       words: ["keys", "create", "--kind", "data_plane", "--name", "x"],

@@ -14,7 +14,14 @@ import { formatPathTemplate } from "../rest/path-template.ts";
 import type { StreamEncoder } from "../rest/stream.ts";
 import { commentOf } from "./comments.ts";
 import { fixedPaths, fixedSchemas } from "./fixed-paths.ts";
-import { type Components, fieldSchema, type Form, messageSchema, type Schema } from "./schemas.ts";
+import {
+  type Components,
+  fieldSchema,
+  type Form,
+  messageSchema,
+  mustBeGiven,
+  type Schema,
+} from "./schemas.ts";
 
 type Paths = Record<string, Record<string, Schema>>;
 
@@ -151,7 +158,12 @@ function queryParameters(binding: RestBinding, components: Components): readonly
     .filter(({ oneof }) => oneof === undefined || !decided.has(oneof))
     .map((field) => {
       const schema = fieldSchema(field, form, components);
-      const parameter = { name: jsonKeyOf(field), in: "query" };
+      const isRequired = mustBeGiven(field);
+      const parameter = {
+        name: jsonKeyOf(field),
+        in: "query",
+        ...(isRequired && { required: true }),
+      };
       // Fields of message type are JSON text in a query.
       return field.message
         ? { ...parameter, content: { [jsonType]: { schema } } }
@@ -258,6 +270,12 @@ const errorSchema: Schema = {
     errorCode: { type: "string" },
     message: { type: "string" },
     unrecorded_field: { type: "string", description: "Field of events without any value" },
+    event_ids: { type: "array", items: { type: "string" }, description: "Of a batch: none" },
+    errors: {
+      type: "array",
+      items: { type: "string" },
+      description: "Of a batch of which nothing was stored: why, by event",
+    },
   },
   required: ["success"],
 };

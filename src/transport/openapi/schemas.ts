@@ -10,7 +10,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { field as fieldRules, type FieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { listItemsMax } from "../../base/limits.ts";
 import { isStruct, isTimestamp, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
 import { commentOf } from "./comments.ts";
@@ -95,9 +95,7 @@ function objectSchema(message: DescMessage, form: Form, components: Components):
 }
 
 function isRequired(field: DescField, form: Form): boolean {
-  if (form.side === "request") {
-    return hasOption(field, fieldRules) && mustBeGiven(getOption(field, fieldRules));
-  }
+  if (form.side === "request") return mustBeGiven(field);
   const { isNullable, isOmittedEmpty } = treatmentOf(field);
   if (field.oneof || isOmittedEmpty) return false;
   if (field.fieldKind === "list") return !form.isProjected;
@@ -108,7 +106,9 @@ function isRequired(field: DescField, form: Form): boolean {
 /**
  * Returns whether a request must have the field. A list that may not be empty may not be absent.
  */
-function mustBeGiven({ required, type }: FieldRules): boolean {
+export function mustBeGiven(field: DescField): boolean {
+  if (!hasOption(field, fieldRules)) return false;
+  const { required, type } = getOption(field, fieldRules);
   return required || (type.case === "repeated" && type.value.minItems > 0n);
 }
 
