@@ -4,7 +4,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { MemberService } from "../../../../gen/waggle/v1/member_pb.js";
 import { useProjectId } from "../api/project.ts";
 import { useRpc } from "../api/query.ts";
-import type { ScopeRef } from "../pages/settings/scope.ts";
+import type { ScopeRef } from "../api/scope.ts";
 import { mayCall } from "./may.ts";
 import { useMay } from "./use-may.ts";
 

@@ -2,7 +2,7 @@
 
 import type { DescMethod } from "@bufbuild/protobuf";
 import { useProjectId } from "../api/project.ts";
-import { type ScopeRef, useScope } from "../pages/settings/scope.ts";
+import { type ScopeRef, useScope } from "../api/scope.ts";
 import { mayCall } from "./may.ts";
 import { useSignIn } from "./sign-in-state.ts";
 
@@ -20,10 +20,17 @@ export function useMay(scope?: ScopeRef): May {
     grants?.some(({ scopeType }) => scopeType !== level && scopeType !== "system") === true &&
     grants.length > 1;
   const { scope: found } = useScope({ level, id: id ?? "" }, isMixed && id !== undefined);
+  // A project's own answer does not name its data plane.
+  const workspaceId = level === "project" ? found?.workspaceId : undefined;
+  const hasDataplane = grants?.some(({ scopeType }) => scopeType === "dataplane") === true;
+  const { scope: workspace } = useScope(
+    { level: "workspace", id: workspaceId ?? "" },
+    hasDataplane && workspaceId !== undefined,
+  );
   if (!grants || id === undefined) return () => true;
   const ids = {
     org: found?.orgId,
-    dataplane: found?.virtualDataplaneId,
+    dataplane: found?.virtualDataplaneId ?? workspace?.virtualDataplaneId,
     workspace: found?.workspaceId,
     [level]: id,
   };

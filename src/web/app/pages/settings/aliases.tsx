@@ -11,7 +11,7 @@ import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { modelMethods } from "./provider-form.tsx";
-import { connectionScope, type ScopeRef } from "./scope.ts";
+import { connectionScope, type ScopeRef } from "../../api/scope.ts";
 
 const { method } = ModelAliasService;
 const targetsMax = 10;

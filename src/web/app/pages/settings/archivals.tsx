@@ -9,7 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ArchivalProjects, ArchivalState, ArchivalWorkflow, isRunning } from "./archival-parts.tsx";
-import { isLevel, levelNames, toMs } from "./scope.ts";
+import { isLevel, levelNames, toMs } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 /** Time between two looks while an archival runs, and while none does. */

@@ -8,7 +8,7 @@ import { Checkbox } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useArchive } from "./scope-changes.ts";
-import { levelBelow, levelNames, type ScopeRef } from "./scope.ts";
+import { levelBelow, levelNames, type ScopeRef } from "../../api/scope.ts";
 
 export type ArchiveScopeProps = {
   readonly scope: ScopeRef;

@@ -14,7 +14,7 @@ import {
   ArchivalWorkflow,
   isRunning,
 } from "./archival-parts.tsx";
-import { levelNames, type ScopeRef, toMs } from "./scope.ts";
+import { levelNames, type ScopeRef, toMs } from "../../api/scope.ts";
 
 export type ArchivedProps = { readonly scope: ScopeRef; readonly workflowId: string };
 

@@ -5,7 +5,7 @@ import type { AuditEntry } from "../../../../../gen/waggle/v1/audit_pb.js";
 import { formatTime } from "../../design/format.ts";
 import { Drawer } from "../../design/overlay.tsx";
 import { Identifier, KeyValue } from "../../design/values.tsx";
-import { toMs } from "./scope.ts";
+import { toMs } from "../../api/scope.ts";
 
 export type AuditEntryDrawerProps = { readonly entry: AuditEntry; readonly onClose: () => void };
 

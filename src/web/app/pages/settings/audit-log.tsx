@@ -19,7 +19,7 @@ import {
   toAuditInput,
 } from "./audit-filters.tsx";
 import { settingsRoute } from "./route.tsx";
-import { toMs } from "./scope.ts";
+import { toMs } from "../../api/scope.ts";
 
 const columns: readonly Column<AuditEntry>[] = [
   { id: "at", header: "When", width: 96, cell: ({ at }) => <Time value={toMs(at)} /> },

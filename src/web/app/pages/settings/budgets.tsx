@@ -25,7 +25,7 @@ import { type May, useMay } from "../../session/use-may.ts";
 import { BudgetKeyField } from "./budget-key-field.tsx";
 import { BudgetNotifications } from "./budget-notifications.tsx";
 import { OtherFault } from "./other-fault.tsx";
-import { toMs } from "./scope.ts";
+import { toMs } from "../../api/scope.ts";
 
 const { method } = BudgetService;
 const refreshMs = 10_000;

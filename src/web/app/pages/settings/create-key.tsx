@@ -11,7 +11,7 @@ import { ErrorState } from "../../design/states.tsx";
 import { Copy } from "../../design/values.tsx";
 import { type KeyKind, keyInput } from "./key-kinds.ts";
 import { PermissionsPicker } from "./permissions-picker.tsx";
-import type { ScopeRef } from "./scope.ts";
+import type { ScopeRef } from "../../api/scope.ts";
 
 const daysDefault = 90;
 const dayMs = 86_400_000;

@@ -15,7 +15,7 @@ import { faultOf } from "../charts/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
 import { OtherFault } from "./other-fault.tsx";
 import { scopeActs, useCreateBelow, useRename } from "./scope-changes.ts";
-import { levelBelow, levelNames, type ScopeData, type ScopeRef, toMs } from "./scope.ts";
+import { levelBelow, levelNames, type ScopeData, type ScopeRef, toMs } from "../../api/scope.ts";
 
 export type GeneralProps = {
   readonly scope: ScopeRef;

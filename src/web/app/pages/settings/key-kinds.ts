@@ -7,7 +7,7 @@ import {
   type CreateApiKeyResponseSchema,
   type ListApiKeysResponseSchema,
 } from "../../../../../gen/waggle/v1/api_key_pb.js";
-import type { Level, ScopeRef } from "./scope.ts";
+import type { Level, ScopeRef } from "../../api/scope.ts";
 
 type Input = MessageInitShape<DescMessage>;
 

@@ -10,7 +10,7 @@ import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { PermissionsPicker } from "./permissions-picker.tsx";
-import { toMs } from "./scope.ts";
+import { toMs } from "../../api/scope.ts";
 
 const { method } = ApiKeyService;
 

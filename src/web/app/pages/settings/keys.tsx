@@ -19,7 +19,7 @@ import { useSearchChange } from "../../shell/search.ts";
 import { CreateKey } from "./create-key.tsx";
 import { type KeyKind, keyInput, keyKinds } from "./key-kinds.ts";
 import type { ProjectSettingsSearch } from "./route.tsx";
-import { type ScopeRef, toMs } from "./scope.ts";
+import { type ScopeRef, toMs } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 export function Keys({ scope }: { readonly scope: ScopeRef }) {

@@ -12,7 +12,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { memberScope, type ScopeRef, toMs } from "./scope.ts";
+import { memberScope, type ScopeRef, toMs } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = MemberService;

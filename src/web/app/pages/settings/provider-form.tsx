@@ -12,7 +12,7 @@ import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
-import { connectionScope, type ScopeRef } from "./scope.ts";
+import { connectionScope, type ScopeRef } from "../../api/scope.ts";
 
 const { method } = ProviderCredentialService;
 

@@ -18,7 +18,7 @@ import { type May, useMay } from "../../session/use-may.ts";
 import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
 import { Aliases } from "./aliases.tsx";
 import { modelMethods, ProviderForm } from "./provider-form.tsx";
-import { connectionScope, levelNames, type ScopeRef, toMs } from "./scope.ts";
+import { connectionScope, levelNames, type ScopeRef, toMs } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = ProviderCredentialService;

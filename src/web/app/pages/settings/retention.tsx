@@ -10,7 +10,7 @@ import { TextField } from "../../design/fields.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
-import { toMs } from "./scope.ts";
+import { toMs } from "../../api/scope.ts";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";

@@ -7,7 +7,7 @@ import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { WorkspaceService } from "../../../../../gen/waggle/v1/workspace_pb.js";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRpcMutation } from "../../api/query.ts";
-import { type Level, scopeMethods, type ScopeRef } from "./scope.ts";
+import { type Level, scopeMethods, type ScopeRef } from "../../api/scope.ts";
 
 /** Asks again for the list of projects that the sidebar shows. */
 function useProjectsRefresh(): () => void {

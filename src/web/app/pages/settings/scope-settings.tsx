@@ -24,7 +24,7 @@ import { Keys } from "./keys.tsx";
 import { Members } from "./members.tsx";
 import { Providers } from "./providers.tsx";
 import { RetentionSettings } from "./retention.tsx";
-import { type Level, type ScopeData, type ScopeRef, useScope } from "./scope.ts";
+import { type Level, type ScopeData, type ScopeRef, useScope } from "../../api/scope.ts";
 import "./settings.css";
 
 const tabsOf: Readonly<Record<Level, readonly string[]>> = {

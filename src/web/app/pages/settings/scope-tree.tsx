@@ -29,7 +29,7 @@ import {
   type ScopeRef,
   useChildren,
   useScope,
-} from "./scope.ts";
+} from "../../api/scope.ts";
 
 const icons: Readonly<Record<Level, ReactNode>> = {
   org: <Building2 aria-hidden />,

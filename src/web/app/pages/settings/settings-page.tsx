@@ -9,7 +9,7 @@ import { Archived } from "./archived.tsx";
 import { settingsRoute, type SettingsSearch } from "./route.tsx";
 import { ScopeSettings } from "./scope-settings.tsx";
 import { ScopeTree } from "./scope-tree.tsx";
-import { isLevel } from "./scope.ts";
+import { isLevel } from "../../api/scope.ts";
 
 const archivedMark = "archived:";
 

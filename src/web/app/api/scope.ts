@@ -1,12 +1,12 @@
-// The scope that a settings page is about, and how the calls name it.
+// Scopes: their levels, how calls name one, and hooks that read one and the scopes below it.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { DataPlaneService } from "../../../../../gen/waggle/v1/dataplane_pb.js";
-import { OrganizationService } from "../../../../../gen/waggle/v1/organization_pb.js";
-import { ProjectService } from "../../../../../gen/waggle/v1/project_pb.js";
-import { WorkspaceService } from "../../../../../gen/waggle/v1/workspace_pb.js";
-import { useRpc } from "../../api/query.ts";
+import { DataPlaneService } from "../../../../gen/waggle/v1/dataplane_pb.js";
+import { OrganizationService } from "../../../../gen/waggle/v1/organization_pb.js";
+import { ProjectService } from "../../../../gen/waggle/v1/project_pb.js";
+import { WorkspaceService } from "../../../../gen/waggle/v1/workspace_pb.js";
+import { useRpc } from "./query.ts";
 
 export type Level = "org" | "dataplane" | "workspace" | "project";
 
