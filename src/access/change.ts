@@ -84,7 +84,11 @@ export function changeInside<T>(
   });
 }
 
-function isChange({ before, after, hasNewSecret = false }: AuditedChange): boolean {
+/**
+ * Returns whether something changes: a write without a change would move the time of the last one,
+ * which the log does not have.
+ */
+export function isChange({ before, after, hasNewSecret = false }: AuditedChange): boolean {
   return hasNewSecret || !before || !after || !isDeepStrictEqual(asKept(before), asKept(after));
 }
 

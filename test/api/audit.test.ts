@@ -3,7 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Scope } from "../../src/access/scope.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { auditRowsMax } from "../../src/base/limits.ts";
+import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 
@@ -12,7 +14,7 @@ let service: TestService;
 const changes = 5;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ "encryption-keys": encryptionKeyFlag });
   const { orgId } = service.project;
   const audit = createAudit(service.database);
   const scope: Scope = { level: "org", id: orgId, name: "acme", orgId };
@@ -211,4 +213,41 @@ test.each([
   await put(other);
 
   expect([same - before, (await countRows()) - before]).toEqual([1, 2]);
+});
+
+const aCredential = { provider: "openai", api_key: "secret" };
+
+type Put = { name: string; path: string; body: JsonObject; same?: JsonObject };
+
+test.each<Put>([
+  { name: "an alert", path: "/v1/alerts", body: anAlert("https://93.184.215.14/") },
+  { name: "a queue", path: "/v1/queues", body: { name: "hive" } },
+  { name: "a chart", path: "/v1/charts", body: { name: "calls", metric: "event_count" } },
+  { name: "a dashboard", path: "/v1/dashboards", body: { name: "all" } },
+  { name: "a view", path: "/v1/views", body: { name: "mine", page: "sessions" } },
+  { name: "a budget", path: "/v1/projects/ID/budgets", body: { amount: 5, period: "DAY" } },
+  {
+    ...{ name: "a credential", path: "/v1/projects/ID/provider_credentials", body: aCredential },
+    same: {},
+  },
+])("$name that is put again unchanged keeps its time", async ({ path, body, same = body }) => {
+  const { projectId, projectKey, controlPlaneKey, url } = service;
+  const call = async (method: string, at: string, content?: JsonObject): Promise<string> => {
+    const response = await fetch(url + at.replace("ID", projectId), {
+      method,
+      headers: {
+        authorization: `Bearer ${path.endsWith("budgets") ? controlPlaneKey : projectKey}`,
+        "content-type": "application/json",
+      },
+      ...(content && { body: JSON.stringify(content) }),
+    });
+    expect(response.ok).toBe(true);
+    return response.text();
+  };
+  const [id = ""] = /(?<="(id|\w+_id)":")[^"]+/.exec(await call("POST", path, body)) ?? [];
+  const before = await call("GET", `${path}/${id}`);
+
+  await call("PUT", `${path}/${id}`, same);
+
+  expect(await call("GET", `${path}/${id}`)).toBe(before);
 });

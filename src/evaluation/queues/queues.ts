@@ -2,7 +2,7 @@
 // Source: docs/queues.md; docs/decisions.md, 45.1.
 
 import type { AccessChanges } from "../../access/changes/changes.ts";
-import { changeInside, type ChangeParts, type Whose } from "../../access/change.ts";
+import { changeInside, type ChangeParts, isChange, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
@@ -142,22 +142,23 @@ function update(parts: Parts, whose: Whose, fields: QueueFields): Promise<Queue>
   return changeInside(parts, { scope: project, actor }, async (sql) => {
     await store.lockCount(sql, projectId);
     const before = await parts.get(projectId, id);
-    await store.updateQueue(sql, projectId, { ...toSettings(fields, before), id });
-    const result = await parts.get(projectId, id);
+    const after = toSettings(fields, before);
     const { added = [], removed = [] } = fields;
-    await parts.items.remove(project, id, removed);
-    await parts.items.add(project, id, { eventIds: added, field: "add_event_ids" });
-    if (added.length > 0 || result.reviewers !== before.reviewers) {
-      await parts.items.completeReviewed(project, id, result.reviewers);
-    }
     const isMoved = added.length + removed.length > 0;
     const moved = isMoved ? { added: added.length, removed: removed.length } : {};
     const audit = {
       action: "queue.update",
       targetId: id,
       before: stateOf(before),
-      after: { ...stateOf(result), ...moved },
+      after: { ...stateOf(after), ...moved },
     };
+    if (isChange(audit)) await store.updateQueue(sql, projectId, { ...after, id });
+    await parts.items.remove(project, id, removed);
+    await parts.items.add(project, id, { eventIds: added, field: "add_event_ids" });
+    if (added.length > 0 || after.reviewers !== before.reviewers) {
+      await parts.items.completeReviewed(project, id, after.reviewers);
+    }
+    const result = await parts.get(projectId, id);
     return { result, audit, forget: subjectOf("queues", projectId) };
   });
 }

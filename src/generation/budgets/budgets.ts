@@ -1,7 +1,7 @@
 // Budgets of a project: how much it, or one of its keys, may spend on models in a day or a month.
 // Source: docs/budgets.md; docs/decisions.md, 49.1.
 
-import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
+import { type ChangeParts, changeInside, isChange, type Whose } from "../../access/change.ts";
 import { createEnabledMemory, type EnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { Keys } from "../../access/keys/keys.ts";
@@ -155,7 +155,6 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         const before = await findRow(sql, project, id);
         const targets = await notifications.find({ project, id });
         const after = toChanged(before, fields);
-        await store.updateBudget(sql, after);
         const stored = await putTargets(options, { project, id }, { fields, checked });
         const newSecret = stored?.newSecret;
         const kept = await notifications.find({ project, id });
@@ -169,6 +168,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
           },
           hasNewSecret: stored?.hasNewUrl === true,
         };
+        if (isChange(audit)) await store.updateBudget(sql, after);
         return { result: newSecret, audit, forget: subjectOf("budgets", projectId) };
       });
       return { budget: await get(project, id), newSecret };

@@ -2,7 +2,7 @@
 // Source: docs/decisions.md, 34.2, 44.4; docs/prompts.md.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { changeInside } from "../../access/change.ts";
+import { changeInside, isChange } from "../../access/change.ts";
 import type { ChangeParts, Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { parseChoice } from "../../base/choices.ts";
@@ -60,9 +60,9 @@ export function createTools(options: ChangeParts): Tools {
       changeInside(options, { scope: whose.project, actor: whose.actor }, async (sql) => {
         const before = await lockTool(sql, whose);
         const after = toTool(fields, before);
-        await put(sql, whose, after);
         const states = { before: stateOf(before), after: stateOf(after) };
         const audit = { action: "tool.update", targetId: whose.id, ...states };
+        if (isChange(audit)) await put(sql, whose, after);
         return { result: undefined, audit };
       }),
 

@@ -1,7 +1,13 @@
 // Alerts of a project: their definitions, and the history of their checks.
 // Source: the published clients of this API; docs/alerts.md; docs/decisions.md, 48.1 to 48.4.
 
-import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
+import {
+  type AuditedChange,
+  type ChangeParts,
+  changeInside,
+  isChange,
+  type Whose,
+} from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { parseChoice } from "../../base/choices.ts";
@@ -130,10 +136,13 @@ export function createAlerts(options: AlertsOptions): Alerts {
         await store.alertRows.lock(sql, project.projectId);
         const before = await find(project, id);
         const after = parseAlert(fields, before, recorded);
-        await store.putAlert(sql, { ...before, ...after, ...progressOf(before, after) });
         const { isSecretNew } = fields;
         const stored = await notifications.put({ project, id }, { checked, isSecretNew });
-        return toChange(before, after, stored, await find(project, id));
+        const audit = auditOf(before, after, stored);
+        if (isChange(audit)) {
+          await store.putAlert(sql, { ...before, ...after, ...progressOf(before, after) });
+        }
+        return { result: { alert: await find(project, id), newSecret: stored.newSecret }, audit };
       });
     },
 
@@ -213,22 +222,20 @@ const measuredKeys = [
   "sampleSizeMin",
 ] as readonly (keyof AlertDefinition)[];
 
-function toChange(
+function auditOf(
   before: Alert,
   after: AlertDefinition,
   { targets, newSecret, hasNewUrl }: StoredTargets,
-  alert: Alert,
-) {
+): AuditedChange {
   const states = { before: stateOf(before, before.targets), after: stateOf(after, targets) };
   const secret = newSecret === undefined ? {} : { signing_secret: "new" };
-  const audit = {
+  return {
     action: "alert.update",
     targetId: before.id,
     before: states.before,
     after: { ...states.after, ...secret },
     hasNewSecret: hasNewUrl,
   };
-  return { result: { alert, newSecret }, audit };
 }
 
 /** Returns an alert's state for the audit log. */

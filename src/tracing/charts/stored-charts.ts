@@ -1,7 +1,7 @@
 // Stored charts of a project: a question about its events with a name, for its members to look at.
 // Source: docs/spec.md, "Charts"; the published clients of this API; docs/decisions.md, 47.2.
 
-import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
+import { type ChangeParts, changeInside, isChange, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { assertText } from "../../base/assert-text.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
@@ -100,9 +100,10 @@ export function createStoredCharts(options: ChangeParts): StoredCharts {
         await store.chartRows.lock(sql, project.projectId);
         const before = await find(sql, project, id);
         const after = toChart(fields, before);
-        await store.putChart(sql, project.projectId, after, describeActor(actor));
         const states = { before: stateOf(before), after: stateOf(after) };
         const audit = { action: "chart.update", targetId: id, ...states };
+        if (!isChange(audit)) return { result: before };
+        await store.putChart(sql, project.projectId, after, describeActor(actor));
         return { result: await find(sql, project, id), audit };
       }),
 

@@ -1,7 +1,7 @@
 // Dashboards of a project: its stored charts in a grid, under a name. A chart that is deleted
 // leaves every dashboard. Source: docs/decisions.md, 57.2.
 
-import { type ChangeParts, changeInside, type Whose } from "../../access/change.ts";
+import { type ChangeParts, changeInside, isChange, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { assertText } from "../../base/assert-text.ts";
@@ -72,9 +72,9 @@ export function createDashboards(options: ChangeParts): Dashboards {
         await store.dashboardRows.lock(sql, project.projectId);
         const before = await find(sql, project, id);
         const after = toDashboard(fields, before);
-        const result = await put(sql, project, after);
         const states = { before: stateOf(before), after: stateOf(after) };
-        return { result, audit: { action: "dashboard.update", targetId: id, ...states } };
+        const audit = { action: "dashboard.update", targetId: id, ...states };
+        return { result: isChange(audit) ? await put(sql, project, after) : before, audit };
       }),
 
     delete: ({ project, id, actor }) =>

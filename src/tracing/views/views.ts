@@ -1,7 +1,13 @@
 // Saved views of a project: filters, dates, columns and order of a page, under a name, for one
 // person or for all readers of the project. Source: docs/decisions.md, 57.1.
 
-import { type ChangeParts, changeInside } from "../../access/change.ts";
+import {
+  type AuditedChange,
+  type Changed,
+  type ChangeParts,
+  changeInside,
+  isChange,
+} from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { assertText } from "../../base/assert-text.ts";
@@ -61,7 +67,7 @@ export function createViews(options: ChangeParts): Views {
   const { database } = options;
 
   /** Runs a change with the project's views locked. */
-  function inTurn<T>(viewer: Viewer, work: (sql: Sql) => ReturnType<typeof changed<T>>) {
+  function inTurn<T>(viewer: Viewer, work: (sql: Sql) => Promise<Changed<T>>) {
     const { project, actor } = viewer;
     return changeInside(options, { scope: project, actor }, async (sql) => {
       await store.lockViews(sql, project.projectId);
@@ -89,7 +95,8 @@ export function createViews(options: ChangeParts): Views {
         const { type: ownerType, id: ownerId } = viewer.actor;
         const owner = { ownerType, ownerId, ownerName: describeActor(viewer.actor) };
         const view = toView(fields, { id: createUuid(), ...owner });
-        return changed("create", await put(sql, viewer, view), { after: view });
+        const audit = auditOf("create", { after: view });
+        return { result: await put(sql, viewer, view), audit };
       }),
 
     list: ({ project: { projectId }, actor }, page) =>
@@ -109,14 +116,15 @@ export function createViews(options: ChangeParts): Views {
         if (before.isShared && !after.isShared && !isOwn(before, viewer.actor)) {
           refuse("shared", "only the owner of a view may take it from the others");
         }
-        return changed("update", await put(sql, viewer, after), { before, after });
+        const audit = auditOf("update", { before, after });
+        return { result: isChange(audit) ? await put(sql, viewer, after) : before, audit };
       }),
 
     delete: (viewer, id) =>
       inTurn(viewer, async (sql) => {
         const before = await find(sql, viewer, id);
         await store.deleteView(sql, viewer.project.projectId, id);
-        return changed("delete", undefined, { before });
+        return { result: undefined, audit: auditOf("delete", { before }) };
       }),
   };
 }
@@ -130,19 +138,16 @@ function ownerOf({ ownerType, ownerId }: NewView): Pick<Actor, "type" | "id"> {
   return { type: ownerType, id: ownerId };
 }
 
-/** Returns the outcome of a change with its audit row. */
-function changed<T>(
+function auditOf(
   verb: "create" | "update" | "delete",
-  result: T,
   { before, after }: { readonly before?: NewView; readonly after?: NewView },
-) {
-  const audit = {
+): AuditedChange {
+  return {
     action: `view.${verb}`,
     targetId: (after ?? before)?.id ?? "",
     ...(before && { before: stateOf(before) }),
     ...(after && { after: stateOf(after) }),
   };
-  return Promise.resolve({ result, audit });
 }
 
 function stateOf({ name, page, isShared, state }: NewView): Readonly<Record<string, unknown>> {

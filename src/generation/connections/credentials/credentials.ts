@@ -3,7 +3,7 @@
 // docs/generations.md.
 
 import { type Actor, describeActor } from "../../../base/actor.ts";
-import { change, changeInside } from "../../../access/change.ts";
+import { change, changeInside, isChange } from "../../../access/change.ts";
 import type { ChangeParts } from "../../../access/change.ts";
 import type { ProjectScope, Scope } from "../../../access/scope.ts";
 import { ServiceError } from "../../../base/errors.ts";
@@ -189,16 +189,16 @@ async function update(
     assertFields(before.provider, fields, keptOf(before, fields));
     assertNotMoved(before, settings, keptOf(before, fields));
     const seal = sealAgain(keys, { before, settings, fields });
-    await store.updateCredential(sql, { ...settings, id, ...seal });
-    const result = await get(sql, owner, id);
+    const after = stateOf({ ...before, ...settings, ...seal });
     const replaced = namesOf(secretsOf(fields));
     const audit = {
       action: "provider_credential.update",
       targetId: id,
       before: stateOf(before),
-      after: { ...stateOf(result), ...(replaced.length > 0 && { replaced_secrets: replaced }) },
+      after: { ...after, ...(replaced.length > 0 && { replaced_secrets: replaced }) },
     };
-    return { result, audit, forget: changeOf(owner) };
+    if (isChange(audit)) await store.updateCredential(sql, { ...settings, id, ...seal });
+    return { result: await get(sql, owner, id), audit, forget: changeOf(owner) };
   });
 }
 
