@@ -103,6 +103,7 @@ describe("GET /v1/orgs/{org_id}/audit_log", () => {
   test.each([
     { query: "actor=k", want: [5, 4, 3, 2, 1] },
     { query: "actor=CI", want: [5, 4, 3, 2, 1] },
+    { query: "actor=K", want: [5, 4, 3, 2, 1] },
     { query: "actor=other", want: [] },
     { query: "action=workspace.create&resource=w-2", want: [2] },
     { query: "action=workspace.*&resource=w-2", want: [2] },
@@ -110,6 +111,7 @@ describe("GET /v1/orgs/{org_id}/audit_log", () => {
     { query: "action=project.*", want: [] },
     { query: "resource=workspace&limit=2", want: [5, 4] },
     { query: "resource=ORG&action=&actor=", want: [5, 4, 3, 2, 1] },
+    { query: "resource=W-2", want: [2] },
     { query: "resource=w-9", want: [] },
     { query: "start_time=NOW", want: [] },
     { query: "start_time=2020-01-01T00:00:00Z&end_time=NOW", want: [5, 4, 3, 2, 1] },

@@ -88,11 +88,11 @@ const columnsOf = (sql: Sql) => sql`
 
 /** Conditions on rows; absent ones are met by every row. */
 export type AuditFilter = {
-  /** Id of the actor, or a part of its name in any case. */
+  /** Id of the actor, or a part of its name; both in any case. */
   readonly actor?: string | undefined;
   /** The action, or with `*` at its end the beginning of it. */
   readonly action?: string | undefined;
-  /** Kind or id of the changed resource, or id of the scope of the change. */
+  /** Kind of the changed resource, or its id or that of the scope of the change in any case. */
   readonly resource?: string | undefined;
   /** Bounds of the time, both inclusive, Unix milliseconds. */
   readonly fromMs?: number | undefined;
@@ -122,13 +122,18 @@ export async function listRowsBelow(
 function matches(sql: Sql, { actor, action, resource, fromMs, toMs }: AuditFilter): Fragment {
   const conditions = [
     actor !== undefined &&
-      sql`(actor_id = ${actor} or strpos(lower(actor_name), lower(${actor})) > 0)`,
+      sql`(
+        lower(actor_id) = lower(${actor}) or strpos(lower(actor_name), lower(${actor})) > 0
+      )`,
     action !== undefined &&
       (action.endsWith("*")
         ? sql`starts_with(action, ${action.slice(0, -1)})`
         : sql`action = ${action}`),
     resource !== undefined &&
-      sql`(target_type = ${resource} or target_id = ${resource} or ${isInside(sql, resource)})`,
+      sql`(
+        target_type = ${resource} or lower(target_id) = lower(${resource})
+        or ${isInside(sql, resource)}
+      )`,
     fromMs !== undefined && sql`at >= to_timestamp(${fromMs}::double precision / 1000)`,
     toMs !== undefined && sql`at <= to_timestamp(${toMs}::double precision / 1000)`,
   ].filter((condition) => condition !== false);
