@@ -356,12 +356,12 @@ describe("close", () => {
   });
 
   test("ends HTTP/2 connections that are idle", async () => {
-    const own = await startTransport({ drainTimeoutMs: 30_000 });
+    // Longer than a test may take.
+    const own = await startTransport({ drainTimeoutMs: 600_000 });
     const events = createClient(EventService, createGrpcTransport({ baseUrl: own.url }));
     await events.getEvent({ eventId: "a" }, { headers: { authorization } });
-    const startedAtMs = performance.now();
-    await own.stop();
-    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+
+    await expect(own.stop()).resolves.toBeUndefined();
   });
 });
 
