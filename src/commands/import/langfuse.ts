@@ -149,8 +149,9 @@ const usageNames = {
   prompt_tokens: ["input", "prompt_tokens", "promptTokens", "input_tokens"],
   completion_tokens: ["output", "completion_tokens", "completionTokens", "output_tokens"],
   total_tokens: ["total", "total_tokens", "totalTokens"],
-  cache_read_input_tokens: ["cache_read_input_tokens", "input_cached_tokens"],
-  reasoning_tokens: ["output_reasoning_tokens"],
+  cache_read_input_tokens: ["cache_read_input_tokens", "input_cached_tokens", "input_cache_read"],
+  cache_write_input_tokens: ["cache_creation_input_tokens", "input_cache_creation"],
+  reasoning_tokens: ["output_reasoning_tokens", "output_reasoning"],
 } as const;
 
 // `usage_details` also has categories of its own names, so it stays raw as well.
@@ -230,14 +231,20 @@ function toScore(record: SourceRecord): Write {
   };
 }
 
+/** Data types whose value is text; the number beside it is an index, or always 0. */
+const textTypes: ReadonlySet<JsonValue | undefined> = new Set([
+  "CATEGORICAL",
+  "CORRECTION",
+  "TEXT",
+]);
+
+// What stands beside the value stays raw: it is in the export, and the feedback has all of it.
 function takeValue(record: SourceRecord): JsonValue {
   const type = record.look("data_type");
-  const text = record.look("string_value");
   if (type === "BOOLEAN") return Number(record.take("value")) === 1;
-  const hasText = (type === "CATEGORICAL" || type === "TEXT") && typeof text === "string";
-  const value = hasText ? record.take("string_value") : record.take("value");
+  const text = record.look("string_value");
+  if (textTypes.has(type) && typeof text === "string") return text;
+  const value = record.take("value");
   if (value === undefined) throw new BadRecord("value is required");
-  return typeof value === "string" && !hasText && type !== "CATEGORICAL"
-    ? (toNumber(value) ?? value)
-    : value;
+  return typeof value === "string" && !textTypes.has(type) ? (toNumber(value) ?? value) : value;
 }

@@ -150,11 +150,19 @@ function takeContext(record: SourceRecord, { id, traceId, type, isModel }: RunPa
   });
 }
 
+// The details also have categories of other names, so they stay raw as well.
 function takeAmounts(record: SourceRecord): JsonObject {
+  const detail = (field: string, category: string) => {
+    const details = unpack(record.look(field));
+    return isJsonObject(details) ? toNumber(details[category]) : undefined;
+  };
   return present({
     prompt_tokens: takeNumber(record, "prompt_tokens"),
     completion_tokens: takeNumber(record, "completion_tokens"),
     total_tokens: takeNumber(record, "total_tokens"),
+    cache_read_input_tokens: detail("prompt_token_details", "cache_read"),
+    cache_write_input_tokens: detail("prompt_token_details", "cache_creation"),
+    reasoning_tokens: detail("completion_token_details", "reasoning"),
     cost: takeNumber(record, "total_cost"),
   });
 }

@@ -121,6 +121,47 @@ describe("mapLangfuse", () => {
     ]);
   });
 
+  test.each(["CATEGORICAL", "TEXT", "CORRECTION"])("keeps the text of a %s score", (data_type) => {
+    const ids = { id: "s", trace_id: traceId, name: "tone" };
+    const score = { ...ids, value: 0, string_value: "warm", data_type };
+
+    const { writes } = mapLangfuse(score);
+
+    expect(writes).toMatchObject([
+      {
+        update: {
+          metrics: { tone: "warm" },
+          feedback: { langfuse_score_s: { value: 0, string_value: "warm" } },
+        },
+      },
+    ]);
+  });
+
+  test.each([
+    { usage: { input_cache_read: 100, input_cache_creation: 1_000, output_reasoning: 2 } },
+    {
+      usage: {
+        cache_read_input_tokens: 100,
+        cache_creation_input_tokens: 1_000,
+        output_reasoning_tokens: 2,
+      },
+    },
+  ])("reads cached and reasoning tokens of $usage", ({ usage }) => {
+    const ids = { id: "o", trace_id: traceId, type: "GENERATION" };
+    const usage_details = { input: 10, output: 5, total: 1_117, ...usage };
+
+    const mapped = mapLangfuse({ ...ids, start_time: "2026-11-20 10:00:00", usage_details });
+
+    expect(eventsOf([mapped])[0]).toMatchObject({
+      metadata: {
+        prompt_tokens: 10,
+        cache_read_input_tokens: 100,
+        cache_write_input_tokens: 1_000,
+        reasoning_tokens: 2,
+      },
+    });
+  });
+
   test("reads the blob export: snake_case names, payloads as JSON text, trace names", () => {
     const events = eventsOf(mapFile("langfuse-blob.jsonl", mapLangfuse));
 
@@ -192,6 +233,26 @@ describe("mapLangSmith", () => {
         langsmith: { app_path: "/o/x/projects/p/r/y", feedback_stats: { correctness: { n: 2 } } },
       },
       metrics: { correctness: 0.5 },
+    });
+  });
+
+  test("reads cached and reasoning tokens", () => {
+    const run = { id: generationId, run_type: "llm", start_time: "2026-11-20T10:00:00" };
+    const details = {
+      prompt_token_details: { cache_read: 60, cache_creation: 30, audio: 1 },
+      completion_token_details: { reasoning: 4 },
+    };
+
+    const events = eventsOf([mapLangSmith({ ...run, prompt_tokens: 100, ...details })]);
+
+    expect(events.at(-1)).toMatchObject({
+      metadata: {
+        prompt_tokens: 100,
+        cache_read_input_tokens: 60,
+        cache_write_input_tokens: 30,
+        reasoning_tokens: 4,
+        langsmith: details,
+      },
     });
   });
 
