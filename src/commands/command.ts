@@ -3,6 +3,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Config, Flags } from "../config.ts";
+import { orBrokenOff } from "./service-client.ts";
 
 export type CommandContext = {
   readonly config: Config;
@@ -62,10 +63,12 @@ export function print(line: string): void {
 /** Writes an answer's bytes to standard output as they come; fails if the answer breaks off. */
 export async function printBody({ body }: Response): Promise<void> {
   if (!body) return;
-  await pipeline(Readable.fromWeb(body), process.stdout, { end: false }).catch((error: unknown) => {
+  const printed = pipeline(Readable.fromWeb(body), process.stdout, { end: false });
+  const read = printed.catch((error: unknown) => {
     // The reader has what it wanted (`waggle events export | head`).
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   });
+  await orBrokenOff(read);
 }
 
 /** Writes rows in columns; the first row contains the titles. */

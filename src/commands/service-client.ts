@@ -53,14 +53,21 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
     });
     assertWaggle(url, response);
     if (response.ok) return response;
-    const value = tryParseJson(await response.text());
+    const value = tryParseJson(await orBrokenOff(response.text()));
     const answer: JsonObject = isJsonObject(value) ? value : {};
     throw new OperatorError(`${method} ${path}: ${response.status}: ${messageOf(answer)}`);
   }
   return {
     open,
-    read: async (call) => (await open(call)).text(),
+    read: async (call) => orBrokenOff((await open(call)).text()),
   };
+}
+
+/** Waits for the body of an answer. Throws OperatorError if it does not come to its end. */
+export async function orBrokenOff<T>(body: Promise<T>): Promise<T> {
+  return body.catch((cause: unknown) => {
+    throw new OperatorError(`the answer broke off: ${reasonOf(cause)}`, { cause });
+  });
 }
 
 /**

@@ -269,6 +269,22 @@ test.each([
   expect(got.output).toContain(`${url} ${said}`);
 });
 
+test.each(["runs list", "events search", "events export"])(
+  "%s says that an answer broke off",
+  async (words) => {
+    const type = "application/json";
+    const headers = { "content-type": type, "content-length": "100", connection: "close" };
+    const url = await givenNoWaggle({ status: 200, headers });
+    const key = join(folder, "key");
+
+    const got = await run(...words.split(" "), "--url", url, "--key-file", key).ended();
+
+    expect(got.code).toBe(1);
+    expect(got.output).toMatch(/waggle: the answer broke off: .*\n$/);
+    expect(got.output).not.toContain("    at ");
+  },
+);
+
 test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localhost:8080/sub"])(
   "the address %s is refused, and not repeated",
   async (url) => {
