@@ -220,6 +220,11 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     { name: "lines", pack: (lines: string[]) => Buffer.from(lines.join("\n")) },
     { name: "gzipped lines", pack: (lines: string[]) => gzipSync(lines.join("\n")) },
     { name: "a document", pack: (lines: string[]) => Buffer.from(`[\n${lines.join(",\n")}\n]`) },
+    { name: "DuckDB's list", pack: (lines: string[]) => Buffer.from(`[${lines.join(",\n")}]\n`) },
+    {
+      name: "lines after a byte order mark",
+      pack: (lines: string[]) => Buffer.from(`\ufeff${lines.join("\n")}`),
+    },
     { name: "a gzipped document", pack: (lines: string[]) => gzipSync(`[\n${lines.join(",\n")}]`) },
   ])("reads $name from standard input, beside a file", async ({ pack }) => {
     const text = await readFile(join(fixtures, "langsmith.jsonl"), "utf8");

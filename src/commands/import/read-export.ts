@@ -35,9 +35,14 @@ export async function* readExport(path: string): AsyncGenerator<ReadRecord> {
   if (isFirst) throw new OperatorError(`cannot read ${path}: it is empty`);
 }
 
-/** Returns whether a first line is the beginning of a document of many lines. */
+/**
+ * Returns whether a first line is the beginning of a document of many lines: a list that does not
+ * end on it, such as DuckDB's, whose first record stands behind the bracket, or an object without
+ * a value.
+ */
 function isDocumentStart(text: string): boolean {
-  return /^\s*[[{]/.test(text) && /^[\s[{]*("\w+":\s*[[{]*)?\s*$/.test(text);
+  if (/^\s*\[/.test(text)) return !text.trimEnd().endsWith("]");
+  return /^\s*\{[\s[{]*("\w+":\s*[[{]*)?\s*$/.test(text);
 }
 
 // Pages of APIs hold their records in `data` or `runs`.
@@ -91,6 +96,9 @@ async function readDocument(
 
 type Line = { readonly line: number; readonly text: string; readonly reason?: string };
 
+/** Leaves out a byte order mark, which no JSON begins with. */
+const utf8 = new TextDecoder();
+
 /** Splits a stream into its lines that are not blank; a line too long is passed over. */
 async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
@@ -99,7 +107,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   const end = (): Line | undefined => {
     line += 1;
     const isTooLong = bytes > lineBytesMax;
-    const text = isTooLong ? "" : Buffer.concat(parts).toString("utf8");
+    const text = isTooLong ? "" : utf8.decode(Buffer.concat(parts));
     parts = [];
     bytes = 0;
     if (isTooLong) return { line, text, reason: `is longer than ${lineBytesMax} bytes` };
