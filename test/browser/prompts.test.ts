@@ -83,4 +83,26 @@ describe("prompts", () => {
     expect(await findings()).toEqual([]);
     expect(faults).toEqual([]);
   });
+
+  test("are only read by a viewer", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings, picture } = await app.open(path(), { userId });
+    await page.getByRole("row").filter({ hasText: "greeting" }).click();
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    const text = page.getByRole("textbox", { name: "Text of message 1" });
+    await text.getByText("Greet").waitFor();
+    const writes = page.getByRole("button", { name: /^(Save|Add|Remove|Delete|Deploy)/ });
+    expect(await writes.count()).toBe(0);
+    expect(await page.getByLabel("Provider").getAttribute("readonly")).not.toBe(null);
+    expect(await text.getAttribute("aria-readonly")).toBe("true");
+    await picture("prompt-viewer");
+    expect(await findings()).toEqual([]);
+
+    await page.getByRole("tab", { name: "Versions" }).click();
+    await page.getByRole("listitem").filter({ hasText: "v1" }).waitFor();
+
+    expect(await writes.count()).toBe(0);
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
 });

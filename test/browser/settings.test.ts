@@ -1,6 +1,5 @@
 // Administration in a real browser: scopes, members, keys, providers, budgets, retention, audit.
 
-import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
@@ -130,25 +129,13 @@ describe("the settings of a project", () => {
 });
 
 describe("a person", () => {
-  /** Adds a member to the project; returns the id of the person. */
-  async function addMember(role: string): Promise<string> {
-    const { url, projectId, controlPlaneKey } = app.service;
-    const answer = await fetch(`${url}/v1/projects/${projectId}/members`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${controlPlaneKey}` },
-      body: JSON.stringify({ email: `${randomUUID()}@example.com`, role }),
-    });
-    const { data } = (await answer.json()) as { data: { user_id: string } };
-    return data.user_id;
-  }
-
   const roles = [
     { role: "project_viewer", tabs: ["General", "Members", "Budgets", "Retention"] },
     { role: "project_member", tabs: ["General", "Members", "Keys", "Budgets", "Retention"] },
   ];
 
   test.each(roles)("with the role $role reads what the role permits", async ({ role, tabs }) => {
-    const userId = await addMember(role);
+    const userId = await app.addMember(role);
     const { page, faults, findings, picture } = await app.open(path("general"), { userId });
     const name = page.getByRole("textbox", { name: "Name", exact: true });
     await name.waitFor();
@@ -171,7 +158,7 @@ describe("a person", () => {
     { role: "project_viewer", shown: 0 },
     { role: "project_member", shown: 1 },
   ])("with the role $role is offered to create $shown thing a list", async ({ role, shown }) => {
-    const userId = await addMember(role);
+    const userId = await app.addMember(role);
     const { page, faults } = await app.open(path("general"), { userId });
     for (const [list, act] of [
       ["Evaluators", "New evaluator"],
@@ -191,7 +178,7 @@ describe("a person", () => {
   });
 
   test("with the role of an administrator of the project has every act", async () => {
-    const userId = await addMember("project_admin");
+    const userId = await app.addMember("project_admin");
     const { page, faults } = await app.open(path("general"), { userId });
 
     for (const [tab, act] of [
@@ -210,7 +197,7 @@ describe("a person", () => {
   });
 
   test("reads once that a part in the address is not open to the role", async () => {
-    const userId = await addMember("project_viewer");
+    const userId = await app.addMember("project_viewer");
     const { page } = await app.open(path("providers"), { userId });
 
     await page.getByRole("tab", { name: "Providers", exact: true }).waitFor();

@@ -2,6 +2,7 @@
 // pages of their own for each test, and everything that a page complains of.
 
 import axe from "axe-core";
+import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
@@ -45,6 +46,8 @@ export type TestApp = {
   open(path: string, look?: Look): Promise<OpenPage>;
   /** Returns a new one-time link. */
   createLink(): Promise<string>;
+  /** Adds a member with a role to the project; returns the id of the person. */
+  addMember(role: string): Promise<string>;
   /** Calls the REST API with the project's key. Fails if the answer is an error. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
   /** Closes the pages that are open, which would go on asking the service. */
@@ -75,6 +78,7 @@ export async function startApp(
     service,
     projectUrl: `${service.url}/app/p/${service.projectId}`,
     createLink,
+    addMember: (role) => addMember(service, role),
     call: (method, path, body) => callApi(service, { method, path, body }),
     async open(path, look = {}) {
       const { isSignedIn = true, userId = "" } = look;
@@ -112,6 +116,17 @@ async function createLinkOf({ database, url }: TestService, userId: string): Pro
   const link = { linkHash: hashToken(token), userId, validMs: 60_000 };
   await replaceLinks(database.sql(), link);
   return formatLink(url, token);
+}
+
+async function addMember(service: TestService, role: string): Promise<string> {
+  const { url, projectId, controlPlaneKey } = service;
+  const answer = await fetch(`${url}/v1/projects/${projectId}/members`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${controlPlaneKey}` },
+    body: JSON.stringify({ email: `${randomUUID()}@example.com`, role }),
+  });
+  const { data } = (await answer.json()) as { data: { user_id: string } };
+  return data.user_id;
 }
 
 type Call = { readonly method: string; readonly path: string; readonly body: unknown };

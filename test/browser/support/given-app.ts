@@ -44,6 +44,7 @@ export function givenApp({ flags, prepare }: GivenAppOptions = {}): GivenApp {
     },
     open: (path, look) => app().open(path, look),
     createLink: () => app().createLink(),
+    addMember: (role) => app().addMember(role),
     call: (method, path, body) => app().call(method, path, body),
   };
 }

@@ -22,12 +22,18 @@ export type MenuItem =
 
 export type MenuProps = {
   readonly trigger: ReactNode;
-  readonly items: readonly MenuItem[];
+  /** False is none. */
+  readonly items: readonly (MenuItem | false)[];
   readonly align?: "start" | "center" | "end";
   readonly side?: "top" | "right" | "bottom" | "left";
 };
 
-export function Menu({ trigger, items, align = "start", side = "bottom" }: MenuProps) {
+/** Shows nothing where there is nothing to choose, and no line without items on both sides. */
+export function Menu({ trigger, items: given, align = "start", side = "bottom" }: MenuProps) {
+  const items = given
+    .filter((item) => item !== false)
+    .filter((item, index, all) => item !== "line" || isBetween(all, index));
+  if (!items.some((item) => item !== "line" && !("heading" in item))) return null;
   return (
     <Primitive.Root modal={false}>
       <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
@@ -45,6 +51,12 @@ export function Menu({ trigger, items, align = "start", side = "bottom" }: MenuP
         </Primitive.Content>
       </Primitive.Portal>
     </Primitive.Root>
+  );
+}
+
+function isBetween(items: readonly MenuItem[], index: number): boolean {
+  return (
+    index > 0 && items[index - 1] !== "line" && items.slice(index).some((one) => one !== "line")
   );
 }
 

@@ -7,6 +7,7 @@ import { useRpc } from "../api/query.ts";
 import type { ScopeRef } from "../api/scope.ts";
 import { mayCall } from "./may.ts";
 import { useMay } from "./use-may.ts";
+import "../design/layout.css";
 
 export type ReadOnlyNoteProps = {
   /** Rpc that makes the change. */
@@ -33,5 +34,5 @@ export function ReadOnlyNote({ method, scope }: ReadOnlyNoteProps) {
     })
     .map(({ title }) => title);
   const who = titles.length === 0 ? "An administrator" : titles.join(" or ");
-  return <p className="settings-note">You may read this. {who} may change it.</p>;
+  return <p className="soft">You may read this. {who} may change it.</p>;
 }

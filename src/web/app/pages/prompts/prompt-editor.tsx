@@ -13,6 +13,8 @@ import { CodeEditor } from "../../design/code-editor.tsx";
 import { Field, Input, Select } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { useDraft } from "../../shell/drafts.ts";
 import { parseObject } from "../datasets/json-text.ts";
@@ -31,6 +33,7 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
   const edit = useDraft(`prompt ${prompt.id}`, { content: saved, message: "" });
   const { content, message } = edit.draft;
   const { method } = ConfigurationService;
+  const isReadOnly = !useMay()(method.updateConfiguration);
   const save = useRpcMutation(method.updateConfiguration, {
     changes: [
       method.getConfiguration,
@@ -55,37 +58,51 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
       ...(message !== "" && { message }),
     });
   };
-  useCommands([{ id: "prompt.save", title: "Save the prompt", keys: "mod+s", run: submit }]);
+  useCommands([
+    !isReadOnly && { id: "prompt.save", title: "Save the prompt", keys: "mod+s", run: submit },
+  ]);
   const change = (part: Partial<PromptContent>) =>
     edit.setDraft({ message, content: { ...content, ...part } });
   return (
     <div className="prompt-editor">
       <Messages
         messages={content.messages}
+        isReadOnly={isReadOnly}
         onChange={(messages) => change({ messages })}
         onSubmit={submit}
       />
       <div className="form">
         <Variables messages={content.messages} />
-        <Settings content={content} onChange={change} faults={faults} onSubmit={submit} />
-        <Field label="Why this change" hint="Kept with the version; may stay empty.">
-          {(ids) => (
-            <Input
-              {...ids}
-              value={message}
-              onChange={({ target }) => edit.setDraft({ content, message: target.value })}
-            />
-          )}
-        </Field>
-        {save.error ? <ErrorState error={save.error} isInline /> : null}
-        <Button
-          variant="primary"
-          disabled={!isChanged || faults.length > 0}
-          busyLabel={save.isPending && "Saving"}
-          onClick={submit}
-        >
-          {`Save after ${prompt.version}`}
-        </Button>
+        <Settings
+          content={content}
+          isReadOnly={isReadOnly}
+          onChange={change}
+          faults={faults}
+          onSubmit={submit}
+        />
+        <ReadOnlyNote method={method.updateConfiguration} />
+        {isReadOnly ? null : (
+          <>
+            <Field label="Why this change" hint="Kept with the version; may stay empty.">
+              {(ids) => (
+                <Input
+                  {...ids}
+                  value={message}
+                  onChange={({ target }) => edit.setDraft({ content, message: target.value })}
+                />
+              )}
+            </Field>
+            {save.error ? <ErrorState error={save.error} isInline /> : null}
+            <Button
+              variant="primary"
+              disabled={!isChanged || faults.length > 0}
+              busyLabel={save.isPending && "Saving"}
+              onClick={submit}
+            >
+              {`Save after ${prompt.version}`}
+            </Button>
+          </>
+        )}
       </div>
     </div>
   );
@@ -93,11 +110,12 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
 
 type MessagesProps = {
   readonly messages: readonly PromptMessage[];
+  readonly isReadOnly: boolean;
   readonly onChange: (messages: readonly PromptMessage[]) => void;
   readonly onSubmit: () => void;
 };
 
-function Messages({ messages, onChange, onSubmit }: MessagesProps) {
+function Messages({ messages, isReadOnly, onChange, onSubmit }: MessagesProps) {
   return (
     <div className="form">
       {messages.map(({ role, text }, index) => (
@@ -106,36 +124,42 @@ function Messages({ messages, onChange, onSubmit }: MessagesProps) {
             <Select
               isSmall
               aria-label={`Role of message ${index + 1}`}
+              disabled={isReadOnly}
               value={role}
               options={[...new Set([...roles, role])].map((one) => ({ value: one, label: one }))}
               onChange={(next) => onChange(messages.with(index, { role: next, text }))}
             />
-            <IconButton
-              size="small"
-              label={`Remove message ${index + 1}`}
-              icon={<Trash2 />}
-              disabled={messages.length === 1}
-              onClick={() => onChange(messages.toSpliced(index, 1))}
-            />
+            {isReadOnly ? null : (
+              <IconButton
+                size="small"
+                label={`Remove message ${index + 1}`}
+                icon={<Trash2 />}
+                disabled={messages.length === 1}
+                onClick={() => onChange(messages.toSpliced(index, 1))}
+              />
+            )}
           </header>
           <CodeEditor
             label={`Text of message ${index + 1}`}
             language="prompt"
+            isReadOnly={isReadOnly}
             value={text}
             onSubmit={onSubmit}
             onChange={(next) => onChange(messages.with(index, { role, text: next }))}
           />
         </section>
       ))}
-      <div>
-        <Button
-          size="small"
-          icon={<Plus />}
-          onClick={() => onChange([...messages, { role: "user", text: "" }])}
-        >
-          Add message
-        </Button>
-      </div>
+      {isReadOnly ? null : (
+        <div>
+          <Button
+            size="small"
+            icon={<Plus />}
+            onClick={() => onChange([...messages, { role: "user", text: "" }])}
+          >
+            Add message
+          </Button>
+        </div>
+      )}
     </div>
   );
 }
@@ -162,12 +186,13 @@ function Variables({ messages }: { readonly messages: readonly PromptMessage[] }
 
 type SettingsProps = {
   readonly content: PromptContent;
+  readonly isReadOnly: boolean;
   readonly onChange: (part: Partial<PromptContent>) => void;
   readonly faults: ReturnType<typeof parseObject>["faults"];
   readonly onSubmit: () => void;
 };
 
-function Settings({ content, onChange, faults, onSubmit }: SettingsProps) {
+function Settings({ content, isReadOnly, onChange, faults, onSubmit }: SettingsProps) {
   return (
     <>
       <div className="form-row">
@@ -175,6 +200,7 @@ function Settings({ content, onChange, faults, onSubmit }: SettingsProps) {
           {(ids) => (
             <Input
               {...ids}
+              readOnly={isReadOnly}
               value={content.provider}
               onChange={({ target }) => onChange({ provider: target.value })}
             />
@@ -184,6 +210,7 @@ function Settings({ content, onChange, faults, onSubmit }: SettingsProps) {
           {(ids) => (
             <Input
               {...ids}
+              readOnly={isReadOnly}
               value={content.model}
               onChange={({ target }) => onChange({ model: target.value })}
             />
@@ -196,6 +223,7 @@ function Settings({ content, onChange, faults, onSubmit }: SettingsProps) {
           label="Parameters"
           language="json"
           linesMax={10}
+          isReadOnly={isReadOnly}
           value={content.parameters}
           faults={faults}
           onSubmit={onSubmit}

@@ -13,6 +13,7 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
 import { PromptEditor } from "./prompt-editor.tsx";
@@ -43,6 +44,7 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
   const { projectId } = promptRoute.useParams();
   const { tab } = promptRoute.useSearch();
   const setSearch = useSearchChange<PromptSearch>();
+  const mayDelete = useMay()(ConfigurationService.method.deleteConfiguration);
   const [isDeleting, setDeleting] = useState(false);
   return (
     <Page
@@ -63,12 +65,14 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
               Open in playground
             </Link>
           </Button>
-          <IconButton
-            size="small"
-            label="Delete prompt"
-            icon={<Trash2 />}
-            onClick={() => setDeleting(true)}
-          />
+          {mayDelete ? (
+            <IconButton
+              size="small"
+              label="Delete prompt"
+              icon={<Trash2 />}
+              onClick={() => setDeleting(true)}
+            />
+          ) : null}
         </>
       }
     >

@@ -18,6 +18,7 @@ import { Menu } from "../../design/menu.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { environments } from "./prompt-content.ts";
 import { PromptDiff } from "./prompt-diff.tsx";
@@ -72,6 +73,7 @@ export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
 type VersionRowProps = { readonly promptId: string; readonly version: ConfigurationVersion };
 
 function VersionRow({ promptId, version }: VersionRowProps) {
+  const mayDeploy = useMay()(deployConfigurationVersion);
   const deploy = useRpcMutation(deployConfigurationVersion, {
     changes: [
       listConfigurationVersions,
@@ -100,11 +102,14 @@ function VersionRow({ promptId, version }: VersionRowProps) {
             Deploy {version.name}
           </Button>
         }
-        items={environments.map((env) => ({
-          label: env,
-          isDisabled: version.env.includes(env),
-          onSelect: () => deploy.mutate({ id: promptId, version: version.name, env }),
-        }))}
+        items={environments.map(
+          (env) =>
+            mayDeploy && {
+              label: env,
+              isDisabled: version.env.includes(env),
+              onSelect: () => deploy.mutate({ id: promptId, version: version.name, env }),
+            },
+        )}
       />
       {deploy.error ? <ErrorState error={deploy.error} isInline /> : null}
     </li>
