@@ -2,6 +2,7 @@
 // Plain SVG, so that a page with a list loads no library of charts.
 
 import { type KeyboardEvent, type PointerEvent, useId, useState } from "react";
+import "./chart-tip.css";
 import { formatTime } from "./format.ts";
 import { type Bucket, formatTick, stackHeights, tickTimes, toBuckets } from "./histogram-scale.ts";
 import type { TimeRange } from "./time-range.ts";
@@ -58,7 +59,7 @@ export function Histogram(props: HistogramProps) {
       </div>
       {at === undefined || !bucket ? null : (
         <div
-          className="histogram-tip"
+          className="chart-tip histogram-tip"
           role="status"
           data-side={bucket.left > 0.5 ? "left" : "right"}
         >

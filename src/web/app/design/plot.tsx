@@ -4,6 +4,7 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
 import { useIsDark } from "../shell/theme.ts";
+import "./chart-tip.css";
 import { formatTime } from "./format.ts";
 import "./plot.css";
 import { createPlotOptions, type PlotProps } from "./plot-options.ts";
@@ -78,7 +79,7 @@ export function Plot(props: PlotProps) {
       />
       {at === undefined || timeMs === undefined ? null : (
         <div
-          className="plot-tooltip"
+          className="chart-tip plot-tooltip"
           role="status"
           data-side={at > times.length / 2 ? "left" : "right"}
         >

@@ -9,12 +9,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRpcMutation } from "../../api/query.ts";
 import { type Level, scopeMethods, type ScopeRef } from "../../api/scope.ts";
 
-/** Asks again for the list of projects that the sidebar shows. */
-function useProjectsRefresh(): () => void {
-  const client = useQueryClient();
-  return () => void client.invalidateQueries({ queryKey: ["projects"] });
-}
-
 export type ScopeFields = { readonly name: string; readonly description?: string };
 
 /** Only data planes have a `clusterId`. */
@@ -44,16 +38,21 @@ export const scopeActs = {
   },
 } as const satisfies Record<Level, object>;
 
-/** Creates a scope below `parent`. */
-export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
-  const refresh = useProjectsRefresh();
-  const options = {
+/** Returns the end of a change: the app asks again for scopes and for the sidebar's projects. */
+function useChangeOptions<Answer>(onDone: (answer: Answer) => void) {
+  const client = useQueryClient();
+  return {
     changes: scopeMethods,
-    onDone: () => {
-      refresh();
-      onDone();
+    onDone: (answer: Answer) => {
+      void client.invalidateQueries({ queryKey: ["projects"] });
+      onDone(answer);
     },
   };
+}
+
+/** Creates a scope below `parent`. */
+export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
+  const options = useChangeOptions(onDone);
   const dataplane = useRpcMutation(DataPlaneService.method.createDataPlane, options);
   const workspace = useRpcMutation(WorkspaceService.method.createWorkspace, options);
   const project = useRpcMutation(ProjectService.method.createProject, options);
@@ -71,14 +70,7 @@ export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
 
 /** Changes name and description. */
 export function useRename({ level, id }: ScopeRef, onDone: () => void) {
-  const refresh = useProjectsRefresh();
-  const options = {
-    changes: scopeMethods,
-    onDone: () => {
-      refresh();
-      onDone();
-    },
-  };
+  const options = useChangeOptions(onDone);
   const org = useRpcMutation(OrganizationService.method.updateOrganization, options);
   const dataplane = useRpcMutation(DataPlaneService.method.updateDataPlane, options);
   const workspace = useRpcMutation(WorkspaceService.method.updateWorkspace, options);
@@ -98,14 +90,9 @@ export function useRename({ level, id }: ScopeRef, onDone: () => void) {
 
 /** Archives a scope; the flag includes the scopes below it. */
 export function useArchive({ level, id }: ScopeRef, onDone: (scope: ArchivedScope) => void) {
-  const refresh = useProjectsRefresh();
-  const options = {
-    changes: scopeMethods,
-    onDone: ({ data }: { data?: ArchivedScope }) => {
-      refresh();
-      if (data) onDone(data);
-    },
-  };
+  const options = useChangeOptions(({ data }: { readonly data?: ArchivedScope }) => {
+    if (data) onDone(data);
+  });
   const org = useRpcMutation(OrganizationService.method.archiveOrganization, options);
   const dataplane = useRpcMutation(DataPlaneService.method.archiveDataPlane, options);
   const workspace = useRpcMutation(WorkspaceService.method.archiveWorkspace, options);
