@@ -152,6 +152,12 @@ describe("a backfill", () => {
     await row.getByText("paused", { exact: true }).waitFor({ timeout: workflowMs });
     await picture("backfill-paused");
     expect(await findings()).toEqual([]);
+    const viewer = await app.open(path(`evaluators/${id}?tab=backfills`), {
+      userId: await app.addMember("project_viewer"),
+    });
+    await viewer.page.getByText("paused", { exact: true }).waitFor();
+    const acts = viewer.page.getByRole("button", { name: /^(Start|Pause|Resume|Cancel)/ });
+    expect(await acts.count()).toBe(0);
     await row.getByRole("button", { name: "Resume", exact: true }).click();
     await row.getByText("running", { exact: true }).waitFor({ timeout: workflowMs });
     await row.getByRole("button", { name: "Cancel", exact: true }).click();
@@ -163,6 +169,43 @@ describe("a backfill", () => {
     };
     expect(read.data).toMatchObject([{ state: "cancelled" }]);
     expect(read.data[0]?.progress.done).toBeLessThan(events);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a person who may only read", () => {
+  test("is shown no control that changes or runs an evaluator", async () => {
+    const id = await giveEvaluator("read", "def evaluate(event):\n    return True\n");
+    const criteria = "def evaluate(event):\n    return False\n";
+    await app.call("PUT", "/v1/metrics", { metric_id: id, criteria });
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings, picture } = await app.open(path("evaluators"), { userId });
+    const row = page.getByRole("row").filter({ hasText: "read" });
+    await row.getByText("off", { exact: true }).waitFor();
+    expect(await page.getByRole("switch").count()).toBe(0);
+
+    await row.getByRole("link").first().click();
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    expect(await page.getByRole("textbox", { name: "Name", exact: true }).isDisabled()).toBe(true);
+    expect(await page.getByRole("switch").isDisabled()).toBe(true);
+    await picture("evaluator-read-only");
+    expect(await findings()).toEqual([]);
+    for (const [tab, shown] of [
+      ["Definition", page.getByRole("region", { name: "Definition", exact: true })],
+      ["Versions", page.getByRole("heading", { name: /^What / })],
+      ["Backfills", page.getByRole("heading", { name: "No backfill yet" })],
+    ] as const) {
+      await page.getByRole("tab", { name: tab, exact: true }).click();
+      await shown.waitFor();
+      if (tab === "Versions") {
+        const versions = page.getByRole("list", { name: "Versions" });
+        await versions.getByRole("button").last().click();
+        await page.getByRole("heading", { name: /the current one$/ }).waitFor();
+      }
+      const acts = /^(Save|Delete|Undo|Run on|Restore|Deploy|Start)/;
+      expect(await page.getByRole("button", { name: acts }).count(), tab).toBe(0);
+      expect(await page.getByRole("alert").filter({ hasText: /./ }).count(), tab).toBe(0);
+    }
     expect(faults).toEqual([]);
   });
 });

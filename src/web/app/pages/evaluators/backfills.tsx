@@ -13,6 +13,7 @@ import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.t
 import { boundsOf, type TimeRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 
 const tones: Readonly<Record<string, Tone>> = {
   running: "info",
@@ -23,18 +24,21 @@ const tones: Readonly<Record<string, Tone>> = {
   cancelled: "neutral",
   failed: "bad",
 };
-const changes = [BackfillService.method.listBackfills];
+const { listBackfills, createBackfill, pauseBackfill, resumeBackfill, cancelBackfill } =
+  BackfillService.method;
+const changes = [listBackfills];
 const refreshMs = 1_500;
 
 export function Backfills({ metric }: { readonly metric: Metric }) {
+  const mayStart = useMay()(createBackfill);
   const { data, error, refetch } = useRpc(
-    BackfillService.method.listBackfills,
+    listBackfills,
     { id: metric.id, limit: 100 },
     { refreshMs },
   );
   return (
     <div className="backfills">
-      <NewBackfill metric={metric} />
+      {mayStart ? <NewBackfill metric={metric} /> : null}
       {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : null}
       {data || error ? null : <Loading what="Loading backfills" />}
       {data?.data.length === 0 ? (
@@ -54,7 +58,7 @@ export function Backfills({ metric }: { readonly metric: Metric }) {
 function NewBackfill({ metric }: { readonly metric: Metric }) {
   const [range, setRange] = useState<TimeRange>({ last: 7 * 24 * 60 });
   const [includeFailed, setIncludeFailed] = useState(false);
-  const create = useRpcMutation(BackfillService.method.createBackfill, { changes });
+  const create = useRpcMutation(createBackfill, { changes });
   const start = (): void => {
     const { from, to } = boundsOf(range, Date.now());
     create.mutate({
@@ -83,11 +87,12 @@ type BackfillRowProps = { readonly metric: Metric; readonly backfill: Backfill }
 
 function BackfillRow({ metric, backfill }: BackfillRowProps) {
   const { state, progress, version, createdAt, error, workflowId } = backfill;
+  const may = useMay();
   const { matched = 0, done = 0, scored = 0, failed = 0, skipped = 0 } = progress ?? {};
   const input = { id: metric.id, backfillId: backfill.id };
-  const pause = useRpcMutation(BackfillService.method.pauseBackfill, { changes });
-  const resume = useRpcMutation(BackfillService.method.resumeBackfill, { changes });
-  const cancel = useRpcMutation(BackfillService.method.cancelBackfill, { changes });
+  const pause = useRpcMutation(pauseBackfill, { changes });
+  const resume = useRpcMutation(resumeBackfill, { changes });
+  const cancel = useRpcMutation(cancelBackfill, { changes });
   const failure = pause.error ?? resume.error ?? cancel.error;
   const isOpen = ["running", "pausing", "paused"].includes(state);
   const counts = [
@@ -105,11 +110,12 @@ function BackfillRow({ metric, backfill }: BackfillRowProps) {
         <Identifier value={workflowId} />
         {isOpen ? (
           <span className="backfill-acts">
-            {state === "paused" ? (
+            {state === "paused" && may(resumeBackfill) ? (
               <Button size="small" onClick={() => resume.mutate(input)}>
                 Resume
               </Button>
-            ) : (
+            ) : null}
+            {state !== "paused" && may(pauseBackfill) ? (
               <Button
                 size="small"
                 disabled={state === "pausing"}
@@ -117,10 +123,12 @@ function BackfillRow({ metric, backfill }: BackfillRowProps) {
               >
                 Pause
               </Button>
-            )}
-            <Button size="small" variant="danger" onClick={() => cancel.mutate(input)}>
-              Cancel
-            </Button>
+            ) : null}
+            {may(cancelBackfill) ? (
+              <Button size="small" variant="danger" onClick={() => cancel.mutate(input)}>
+                Cancel
+              </Button>
+            ) : null}
           </span>
         ) : null}
       </div>

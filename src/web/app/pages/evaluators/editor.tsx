@@ -13,6 +13,8 @@ import { CodeEditor } from "../../design/code-editor.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { useDraft } from "../../shell/drafts.ts";
 import { type Draft, faultsOf, toChanges, toMetric } from "./draft.ts";
@@ -43,8 +45,11 @@ export function Editor({ metric, first }: EditorProps) {
   const faults = draft.criteria === tried ? faultsOf(error) : [];
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const isChanged = JSON.stringify(draft) !== JSON.stringify(first);
-  const isSavable = isChanged || metric === undefined;
-  const canSave = isSavable && draft.name.trim() !== "" && draft.criteria.trim() !== "";
+  const may = useMay();
+  const method = metric ? MetricService.method.updateMetric : MetricService.method.createMetric;
+  const maySave = may(method);
+  const isComplete = draft.name.trim() !== "" && draft.criteria.trim() !== "";
+  const canSave = maySave && isComplete && (isChanged || metric === undefined);
   const submit = (): void => {
     if (!canSave) return;
     setLatest("save");
@@ -56,18 +61,24 @@ export function Editor({ metric, first }: EditorProps) {
     setTried(draft.criteria);
     return trial.start(eventIds);
   };
-  useCommands([{ id: "evaluator.save", title: "Save the evaluator", keys: "mod+s", run: submit }]);
-  const isHuman = draft.type === "HUMAN";
+  useCommands([
+    maySave && { id: "evaluator.save", title: "Save the evaluator", keys: "mod+s", run: submit },
+  ]);
+  const mayTry = draft.type !== "HUMAN" && may(EvaluatorService.method.runMetric);
   return (
     <div className="evaluator-edit">
       <div className="evaluator-form">
-        <DefinitionFields draft={draft} error={error} isNew={metric === undefined} set={set} />
+        <ReadOnlyNote method={method} />
+        <fieldset disabled={!maySave}>
+          <DefinitionFields draft={draft} error={error} isNew={metric === undefined} set={set} />
+        </fieldset>
         <section className="evaluator-code" aria-label="Definition">
           <h2>{{ PYTHON: "Code", LLM: "Prompt of the judge" }[draft.type] ?? "Question"}</h2>
           <CodeEditor
             label={draft.type === "PYTHON" ? "Code" : "Prompt"}
             language={draft.type === "PYTHON" ? "python" : "prompt"}
             value={draft.criteria}
+            isReadOnly={!maySave}
             faults={faults}
             onChange={(criteria) => set({ criteria })}
             onSubmit={submit}
@@ -77,19 +88,21 @@ export function Editor({ metric, first }: EditorProps) {
           <ErrorState error={save.error} isInline />
         ) : null}
         <footer className="evaluator-acts">
-          <Button
-            variant="primary"
-            disabled={!canSave}
-            busyLabel={save.isBusy && "Saving…"}
-            onClick={submit}
-          >
-            {metric ? "Save as a new version" : "Create evaluator"}
-          </Button>
+          {maySave ? (
+            <Button
+              variant="primary"
+              disabled={!canSave}
+              busyLabel={save.isBusy && "Saving…"}
+              onClick={submit}
+            >
+              {metric ? "Save as a new version" : "Create evaluator"}
+            </Button>
+          ) : null}
           {isChanged ? <Button onClick={() => setDraft(first)}>Undo changes</Button> : null}
           {metric ? <DeleteButton metric={metric} /> : null}
         </footer>
       </div>
-      {isHuman ? null : <Trial draft={draft} trial={{ ...trial, start }} />}
+      {mayTry ? <Trial draft={draft} trial={{ ...trial, start }} /> : null}
     </div>
   );
 }
@@ -136,10 +149,12 @@ function DeleteButton({ metric }: { readonly metric: Metric }) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [isOpen, setOpen] = useState(false);
+  const isAllowed = useMay()(MetricService.method.deleteMetric);
   const remove = useRpcMutation(MetricService.method.deleteMetric, {
     changes: [MetricService.method.listMetrics],
     onDone: () => void navigate({ to: "/app/p/$projectId/evaluators", params: { projectId } }),
   });
+  if (!isAllowed) return null;
   return (
     <>
       <Button variant="ghost" icon={<Trash2 />} onClick={() => setOpen(true)}>

@@ -70,8 +70,10 @@ function Enabled({ metric }: { readonly metric: Metric }) {
   const update = useRpcMutation(MetricService.method.updateMetric, {
     changes: [MetricService.method.listMetrics, EvaluatorService.method.getMetricStatus],
   });
+  const mayChange = useMay()(MetricService.method.updateMetric);
   if (metric.type === "HUMAN") return <span aria-label="does not run">–</span>;
   const isOn = metric.enabledInProd;
+  if (!mayChange) return isOn ? "on" : "off";
   return (
     <span onClick={(event) => event.stopPropagation()}>
       <Switch

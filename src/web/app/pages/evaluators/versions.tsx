@@ -16,6 +16,7 @@ import { Button } from "../../design/button.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { evaluatorRoute } from "./route.tsx";
 import { diffLines } from "./text-diff.ts";
 
@@ -82,6 +83,7 @@ type VersionViewProps = {
 function VersionView({ metric, versions, shown, deployed }: VersionViewProps) {
   const { id } = metric;
   const { name } = shown;
+  const may = useMay();
   const criteria = shown.content?.["criteria"];
   const onDone = () => showToast({ text: `The definition of ${name} is the current one now` });
   const deploy = useRpcMutation(MetricVersionService.method.deployMetricVersion, {
@@ -105,24 +107,24 @@ function VersionView({ metric, versions, shown, deployed }: VersionViewProps) {
               ? `What ${name} changed in ${other.name}`
               : `${name} beside ${other.name}, the current one`}
         </h2>
-        {shown.deployed ? null : (
-          <>
-            <Button
-              size="small"
-              busyLabel={restore.isPending && "Restoring…"}
-              onClick={() => restore.mutate({ id, name })}
-            >
-              Restore as a new version
-            </Button>
-            <Button
-              size="small"
-              busyLabel={deploy.isPending && "Deploying…"}
-              onClick={() => deploy.mutate({ id, name })}
-            >
-              Deploy
-            </Button>
-          </>
-        )}
+        {!shown.deployed && may(MetricVersionService.method.restoreMetricVersion) ? (
+          <Button
+            size="small"
+            busyLabel={restore.isPending && "Restoring…"}
+            onClick={() => restore.mutate({ id, name })}
+          >
+            Restore as a new version
+          </Button>
+        ) : null}
+        {!shown.deployed && may(MetricVersionService.method.deployMetricVersion) ? (
+          <Button
+            size="small"
+            busyLabel={deploy.isPending && "Deploying…"}
+            onClick={() => deploy.mutate({ id, name })}
+          >
+            Deploy
+          </Button>
+        ) : null}
       </header>
       {failure ? <ErrorState error={failure} isInline /> : null}
       {other ? (
