@@ -427,6 +427,33 @@ describe("the result of a run", () => {
     ]);
   });
 
+  test("fails a datapoint whose session has an error, without a score too", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, {});
+    const events = ["d1", "d2"].map((datapoint_id) => ({
+      event_type: "session",
+      event_id: `${runId} ${datapoint_id}`,
+      session_id: `${runId} ${datapoint_id}`,
+      source: "evaluation",
+      inputs: {},
+      error: datapoint_id === "d2" ? "the model is away" : "",
+      metadata: { run_id: runId, datapoint_id },
+    }));
+    await project.ok("POST /events/batch", { events });
+
+    const result = await project.ok(`GET /v1/runs/${runId}/result`);
+
+    expect(result).toMatchObject({
+      success: false,
+      passed: ["d1"],
+      failed: ["d2"],
+      datapoints: [
+        { datapoint_id: "d1", passed: true, metrics: [] },
+        { datapoint_id: "d2", passed: false, metrics: [] },
+      ],
+    });
+  });
+
   test("of a run without events is empty", async () => {
     const project = await givenAMetricProject(service);
     const runId = await createRun(project, {});

@@ -984,7 +984,7 @@ export declare type RunDatapoint = Message<"waggle.v1.RunDatapoint"> & {
   sessionId: string;
 
   /**
-   * Whether every score passed and no evaluation failed.
+   * Whether every score passed, no evaluation failed, and the session has no error.
    *
    * @generated from field: bool passed = 3;
    */

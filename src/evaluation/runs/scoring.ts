@@ -93,7 +93,8 @@ function sessionOf(
 }
 
 function addEvent(event: RunEvent, kind: Kind, session: OpenSession): void {
-  const { metrics, sessionId, datapointId } = event;
+  const { metrics, sessionId, datapointId, hasFailed } = event;
+  if (hasFailed) session.passed = false;
   for (const key of Object.keys(metrics)) {
     // Null is the absence of a score, as it is to filters.
     const value = metrics[key] ?? null;

@@ -30,6 +30,8 @@ export type RunEvent = {
   readonly eventName: string;
   /** Own `metadata.datapoint_id`, else that of the session; null if both name none. */
   readonly datapointId: string | null;
+  /** Whether it is a session with an error, so that the application failed on the datapoint. */
+  readonly hasFailed: boolean;
   readonly metrics: JsonObject;
 };
 
@@ -131,6 +133,7 @@ function addEvents(found: OpenEvent[], part: store.RunEventPart): void {
   const eventTypes = column(part.event_types) as readonly string[];
   const eventNames = column(part.event_names) as readonly string[];
   const datapointIds = column(part.datapoint_ids) as readonly (string | null)[];
+  const failures = column(part.failures) as readonly boolean[];
   const metrics = column(part.metrics) as readonly JsonObject[];
   for (const [at, eventId] of (column(part.event_ids) as readonly string[]).entries()) {
     found.push({
@@ -139,6 +142,7 @@ function addEvents(found: OpenEvent[], part: store.RunEventPart): void {
       eventType: eventTypes[at] ?? "",
       eventName: eventNames[at] ?? "",
       datapointId: datapointIds[at] ?? null,
+      hasFailed: failures[at] ?? false,
       metrics: metrics[at] ?? {},
     });
   }

@@ -16,6 +16,7 @@ export type RunEventPart = {
   readonly event_types: string;
   readonly event_names: string;
   readonly datapoint_ids: string;
+  readonly failures: string;
   /** Null unless `is_sent`. */
   readonly metrics: string | null;
   readonly events: number;
@@ -142,6 +143,7 @@ export function runEventParts(
       array_to_json(array_agg(event_type))::text as event_types,
       array_to_json(array_agg(event_name))::text as event_names,
       array_to_json(array_agg(datapoint_id))::text as datapoint_ids,
+      array_to_json(array_agg(has_failed))::text as failures,
       case when bool_and(is_sent) then '[' || string_agg(metrics, ',') || ']' end as metrics,
       count(*)::integer as events,
       sum(bytes)::integer as bytes,
@@ -155,7 +157,8 @@ export function runEventParts(
       from (
         select
           e.event_id, e.session_id, e.event_type, e.event_name, e.metrics::text as metrics,
-          e.metadata ->> 'datapoint_id' as datapoint_id
+          e.metadata ->> 'datapoint_id' as datapoint_id,
+          e.event_id = e.session_id and e.error is not null as has_failed
         from (${selectSessions(sql, projectId, sessions)}) as named
         join events as e on e.project_id = ${projectId} and e.session_id = named.session_id
         where e.event_type <> 'pending' and (e.event_type = 'session' or e.metrics <> '{}')

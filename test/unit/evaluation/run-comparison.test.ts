@@ -15,7 +15,8 @@ const compare = (...given: Parameters<typeof compareInSteps>) =>
 const runOf = (scores: Readonly<Record<string, number>>, range?: PassingRange) => ({
   events: Object.entries(scores).map(([datapointId, quality]): RunEvent => {
     const ids = { eventId: `e-${datapointId}`, sessionId: `s-${datapointId}`, datapointId };
-    return { ...ids, eventType: "chain", eventName: "answer", metrics: { quality } };
+    const kind = { eventType: "chain", eventName: "answer", hasFailed: false };
+    return { ...ids, ...kind, metrics: { quality } };
   }),
   judging: { passingRanges: range ? { quality: range } : {}, metrics: new Map() },
 });

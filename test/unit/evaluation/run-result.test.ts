@@ -29,6 +29,7 @@ const event = (n: number, metrics: JsonObject): RunEvent => ({
   eventType: "chain",
   eventName: "answer",
   datapointId: `d${n}`,
+  hasFailed: false,
   metrics,
 });
 
@@ -60,6 +61,16 @@ describe("a score passes", () => {
   ] as const)("%s", (_, score, range, threshold, want) => {
     expect(passes(score, range, threshold)).toBe(want);
   });
+});
+
+test("a datapoint on which the application failed has not passed, whatever its scores", () => {
+  const scored = event(1, { quality: 1 });
+  const failed = { ...event(1, {}), eventId: "s1", eventType: "session", hasFailed: true };
+
+  const result = resultOf([failed, scored, event(2, {})], judging(), "average");
+
+  expect(result).toMatchObject({ passed: ["d2"], failed: ["d1"] });
+  expect(result.details).toMatchObject([{ metricName: "quality", passed: ["d1"], failed: [] }]);
 });
 
 test("a result has scores by metric and by datapoint", () => {
