@@ -197,6 +197,24 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("are only read by a viewer", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings } = await app.open(path(`/${queueId}`), { userId });
+    await page.getByRole("row").filter({ hasText: "The second question" }).waitFor();
+    const acts = page.getByRole("button", { name: /^(Review|Change|Delete)/ });
+    expect(await acts.count()).toBe(0);
+    await page.keyboard.press("r");
+    expect(new URL(page.url()).pathname).toBe(path(`/${queueId}`));
+
+    await page.goto(`${app.service.url}${path(`/${queueId}/annotate`)}`);
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    expect(await page.getByRole("form", { name: "Scores" }).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   test("are made by a person", async () => {
     const { page, faults, findings } = await app.open(path());
     await page.getByRole("button", { name: "Create queue" }).first().click();

@@ -9,6 +9,8 @@ import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Button } from "../../design/button.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Page } from "../../shell/page.tsx";
 import { QueueProgressView } from "./queue-progress.tsx";
 import { ReviewedEvent } from "./reviewed-event.tsx";
@@ -25,6 +27,7 @@ export function AnnotatePage() {
   const { projectId, queueId } = annotateRoute.useParams();
   const queue = useRpc(QueueService.method.getQueue, { id: queueId }).data;
   const metrics = useRpc(MetricService.method.listMetrics, { type: "HUMAN" });
+  const mayReview = useMay()(claimQueueItem);
   const { data } = useRpc(listQueueItems, { id: queueId, limit: 1 }, { refreshMs: 5_000 });
   const title = `Review ${queue?.name ?? "queue"}`;
   return (
@@ -45,7 +48,11 @@ export function AnnotatePage() {
       }
       toolbar={data?.progress ? <QueueProgressView progress={data.progress} /> : undefined}
     >
-      {metrics.error && !metrics.data ? (
+      {!mayReview ? (
+        <div className="scroll">
+          <ReadOnlyNote method={claimQueueItem} />
+        </div>
+      ) : metrics.error && !metrics.data ? (
         <ErrorState error={metrics.error} onRetry={() => void metrics.refetch()} />
       ) : metrics.data?.metrics.length === 0 ? (
         <EmptyState title="Nothing to fill in">

@@ -14,6 +14,7 @@ import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import type { EventSummary } from "../traces/event-summary.ts";
@@ -80,15 +81,20 @@ const columns: readonly Column<Row>[] = [
 export function QueuePage() {
   const { projectId, queueId } = queueRoute.useParams();
   const navigate = useNavigate();
+  const may = useMay();
+  const { getQueue, claimQueueItem, updateQueue, deleteQueue } = QueueService.method;
+  const mayReview = may(claimQueueItem);
   const [dialog, setDialog] = useState<"edit" | "delete">();
-  const queue = useRpc(QueueService.method.getQueue, { id: queueId }).data;
+  const queue = useRpc(getQueue, { id: queueId }).data;
   const title = queue?.name ?? "Queue";
   const annotate = () =>
     void navigate({
       to: "/app/p/$projectId/queues/$queueId/annotate",
       params: { projectId, queueId },
     });
-  useCommands([{ id: "queue.annotate", title: "Review events", keys: "r", run: annotate }]);
+  useCommands([
+    mayReview && { id: "queue.annotate", title: "Review events", keys: "r", run: annotate },
+  ]);
   return (
     <Page
       title={title}
@@ -103,21 +109,27 @@ export function QueuePage() {
       }
       actions={
         <>
-          <Button size="small" variant="primary" icon={<Play />} onClick={annotate}>
-            Review
-          </Button>
-          <IconButton
-            size="small"
-            label="Change queue"
-            icon={<Pencil />}
-            onClick={() => setDialog("edit")}
-          />
-          <IconButton
-            size="small"
-            label="Delete queue"
-            icon={<Trash2 />}
-            onClick={() => setDialog("delete")}
-          />
+          {mayReview ? (
+            <Button size="small" variant="primary" icon={<Play />} onClick={annotate}>
+              Review
+            </Button>
+          ) : null}
+          {may(updateQueue) ? (
+            <IconButton
+              size="small"
+              label="Change queue"
+              icon={<Pencil />}
+              onClick={() => setDialog("edit")}
+            />
+          ) : null}
+          {may(deleteQueue) ? (
+            <IconButton
+              size="small"
+              label="Delete queue"
+              icon={<Trash2 />}
+              onClick={() => setDialog("delete")}
+            />
+          ) : null}
         </>
       }
     >
