@@ -262,6 +262,33 @@ describe("an alert", () => {
   });
 });
 
+describe("an alert, for a viewer,", () => {
+  test("has no control that the role does not permit", async () => {
+    const userId = await app.addMember("project_viewer");
+    const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
+    const { id } = (made as { data: { id: string } }).data;
+    const { page, faults, findings } = await app.open(path(`alerts/${id}`), { userId });
+    await page.getByRole("region", { name: "Condition" }).waitFor();
+    const acts = page.getByRole("button", { name: /^(Test|Change|More acts|Save)/ });
+    expect(await acts.count()).toBe(0);
+    for (const key of ["m", "p"]) await page.keyboard.press(key);
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    await page.getByText("Nothing was sent yet").waitFor();
+    expect(await page.getByText("Press Test above").count()).toBe(0);
+
+    await page.goto(app.service.url + path(`alerts/edit?alert=${id}`));
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+
+    expect(await page.getByLabel("Name", { exact: true }).count()).toBe(0);
+    expect(await acts.count()).toBe(0);
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    const read = await app.call("GET", `/v1/alerts/${id}`);
+    expect(read).toMatchObject({ data: { is_active: true, is_muted: false } });
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("the evaluators", () => {
   test("judge chosen events by a model before they are saved", async () => {
     const { page, faults, findings, picture } = await app.open(path("evaluators/new"));

@@ -8,6 +8,8 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { LeaveGuard } from "../../shell/leave-guard.tsx";
 import { Page } from "../../shell/page.tsx";
@@ -67,15 +69,20 @@ function Editor({ alertId, first }: EditorProps) {
       else open(id);
     },
   };
-  const create = useRpcMutation(AlertService.method.createAlert, options);
-  const update = useRpcMutation(AlertService.method.updateAlert, options);
+  const { createAlert, updateAlert } = AlertService.method;
+  const method = alertId === undefined ? createAlert : updateAlert;
+  const maySave = useMay()(method);
+  const create = useRpcMutation(createAlert, options);
+  const update = useRpcMutation(updateAlert, options);
   const canSave = draft.name.trim() !== "" && toNumber(draft.value) !== undefined;
   const save = (): void => {
     if (!canSave) return;
     if (alertId === undefined) create.mutate({ alert: toAlertFields(draft) });
     else update.mutate({ alertId, alert: toAlertFields(draft) });
   };
-  useCommands([{ id: "alert.save", title: "Save the alert", keys: "mod+enter", run: save }]);
+  useCommands([
+    maySave && { id: "alert.save", title: "Save the alert", keys: "mod+enter", run: save },
+  ]);
   const error = create.error ?? update.error;
   return (
     <Page
@@ -90,21 +97,34 @@ function Editor({ alertId, first }: EditorProps) {
         </>
       }
       actions={
-        <Button
-          variant="primary"
-          disabled={!canSave}
-          title={canSave ? undefined : "Give a name and a threshold first"}
-          busyLabel={(create.isPending || update.isPending) && "Saving…"}
-          onClick={save}
-        >
-          Save alert
-        </Button>
+        maySave ? (
+          <Button
+            variant="primary"
+            disabled={!canSave}
+            title={canSave ? undefined : "Give a name and a threshold first"}
+            busyLabel={(create.isPending || update.isPending) && "Saving…"}
+            onClick={save}
+          >
+            Save alert
+          </Button>
+        ) : null
       }
     >
-      <div className="chart-edit">
-        <AlertForm draft={draft} error={error} isNew={alertId === undefined} onChange={setDraft} />
-        <AlertPreview draft={draft} error={error} />
-      </div>
+      {maySave ? (
+        <div className="chart-edit">
+          <AlertForm
+            draft={draft}
+            error={error}
+            isNew={alertId === undefined}
+            onChange={setDraft}
+          />
+          <AlertPreview draft={draft} error={error} />
+        </div>
+      ) : (
+        <div className="scroll">
+          <ReadOnlyNote method={method} />
+        </div>
+      )}
       <LeaveGuard
         isUnsaved={() => !isSaved.current && JSON.stringify(draft) !== JSON.stringify(first)}
       />

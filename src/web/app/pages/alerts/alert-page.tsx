@@ -14,6 +14,7 @@ import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { KeyValue, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { Checks } from "./checks.tsx";
@@ -115,41 +116,61 @@ function Acts({ alert, update }: ActsProps) {
       params: { projectId },
       search: { alert: id },
     });
+  const may = useMay();
+  const mayChange = may(AlertService.method.updateAlert);
   const mute = () => update({ isMuted: !isMuted });
   const pause = () => update({ isActive: !isActive });
   useCommands([
-    { id: "alert.edit", title: "Change the alert", keys: "e", run: edit },
-    { id: "alert.mute", title: isMuted ? "Unmute" : "Mute", keys: "m", run: mute },
-    { id: "alert.pause", title: isActive ? "Pause" : "Resume", keys: "p", run: pause },
+    mayChange && { id: "alert.edit", title: "Change the alert", keys: "e", run: edit },
+    mayChange && {
+      id: "alert.mute",
+      title: isMuted ? "Unmute" : "Mute",
+      keys: "m",
+      run: mute,
+    },
+    mayChange && {
+      id: "alert.pause",
+      title: isActive ? "Pause" : "Resume",
+      keys: "p",
+      run: pause,
+    },
   ]);
   const hasWebhook = alert.notificationDetails?.critical?.channel === "WEBHOOK";
   return (
     <>
-      <TestButton alertId={id} />
-      <Button icon={<Pencil />} onClick={edit}>
-        Change
-      </Button>
+      {may(AlertService.method.testAlert) ? <TestButton alertId={id} /> : null}
+      {mayChange ? (
+        <Button icon={<Pencil />} onClick={edit}>
+          Change
+        </Button>
+      ) : null}
       <Menu
         align="end"
         trigger={<IconButton label="More acts" icon={<EllipsisVertical />} />}
         items={[
-          {
+          mayChange && {
             label: isMuted ? "Unmute" : "Mute",
             icon: isMuted ? <Volume2 /> : <VolumeX />,
             keys: "m",
             onSelect: mute,
           },
-          {
+          mayChange && {
             label: isActive ? "Pause" : "Resume",
             icon: isActive ? <Pause /> : <Play />,
             keys: "p",
             onSelect: pause,
           },
-          ...(hasWebhook
-            ? [{ label: "Replace the signing secret", onSelect: () => setPanel("secret") }]
-            : []),
+          mayChange &&
+            hasWebhook && {
+              label: "Replace the signing secret",
+              onSelect: () => setPanel("secret"),
+            },
           "line",
-          { label: "Delete alert", isDanger: true, onSelect: () => setPanel("delete") },
+          may(AlertService.method.deleteAlert) && {
+            label: "Delete alert",
+            isDanger: true,
+            onSelect: () => setPanel("delete"),
+          },
         ]}
       />
       <DeleteAlert

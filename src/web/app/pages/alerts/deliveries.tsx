@@ -10,6 +10,7 @@ import { Badge, Status } from "../../design/badge.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Identifier, Time } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 
 const tones = { delivered: "good", failed: "bad", pending: "warn" } as const;
 
@@ -73,6 +74,7 @@ const columns: readonly Column<Notification>[] = [
 ];
 
 export function Deliveries({ alertId }: { readonly alertId: string }) {
+  const mayTest = useMay()(AlertService.method.testAlert);
   const pages = useRpcPages(
     AlertService.method.listAlertNotifications,
     { alertId, limit: 100 },
@@ -80,7 +82,7 @@ export function Deliveries({ alertId }: { readonly alertId: string }) {
   );
   return (
     <DeliveryTable pages={pages}>
-      Press Test above to see whether the target accepts notifications.
+      {mayTest ? "Press Test above to see whether the target accepts notifications." : null}
     </DeliveryTable>
   );
 }
