@@ -261,3 +261,11 @@ test("an answer without choices passes, and is a failure in the record", async (
   expect(event.error).toBe("PROVIDER_FAILED: provider up answered with a chat without choices");
   expect(event.metadata["total_tokens"]).toBeGreaterThan(0);
 });
+
+test("a stream without choices passes, and is a failure in the record", async () => {
+  const answer = await proxied.chat({ model: "up/no-choices", messages, stream: true });
+
+  expect(answer).toMatchObject({ status: 200, isWhole: true });
+  const event = await proxied.eventOf(answer);
+  expect(event.error).toBe("PROVIDER_FAILED: provider up answered with a chat without choices");
+});

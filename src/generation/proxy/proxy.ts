@@ -92,12 +92,18 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
     const gatherer = createAnswerGatherer(choicesAsked(request), call.keep);
     const hidesUsage = call.isCharged && !asksUsage(request.body);
     const finish = (error?: string) => call.finish({ ...asked, answer: gatherer.answer(), error });
+    const finishWhole = () => {
+      const isEmpty = gatherer.choices().length === 0;
+      const failure = isEmpty ? withoutChoices(asked.target.connection) : undefined;
+      return finish(failure && failureOf(failure, signal).text);
+    };
     // Needed because a stream whose client is gone may never be resumed.
     signal.addEventListener("abort", () => {
       // After a time-out without `[DONE]` the client gets an error, so the event records one.
       const isLate = signal.reason instanceof ServiceError;
       const isComplete = gatherer.isDone() || (gatherer.isComplete() && !isLate);
-      finish(isComplete ? undefined : failureOf(undefined, signal).text).catch((err: unknown) => {
+      const stored = isComplete ? finishWhole() : finish(failureOf(undefined, signal).text);
+      stored.catch((err: unknown) => {
         logger.warn({ err }, "a generation whose client has gone is not stored");
       });
     });
@@ -105,11 +111,11 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
     try {
       for await (const parts of gatherer.follow(stream, asked.target.connection)) {
         // The end follows after the generation is stored.
-        if (gatherer.isDone()) await finish();
+        if (gatherer.isDone()) await finishWhole();
         const shown = hidesUsage ? parts.filter((part) => !isUsageOnly(part)) : parts;
         if (shown.length > 0) yield toEventBytes(shown);
       }
-      await finish();
+      await finishWhole();
       isLeft = false;
     } catch (error) {
       isLeft = false;

@@ -56,8 +56,14 @@ export async function performChat(
     response.end(dialect.toErrorFrame("stand-in overloaded"));
     return;
   }
-  if (plays.endless) await sendEndless(response, dialect.toFrames(ask, reply));
-  else await sendFrames(exchange, dialect, dialect.toFrames(ask, reply));
+  const frames = dialect.toFrames(ask, reply);
+  if (plays.endless) await sendEndless(response, frames);
+  else await sendFrames(exchange, dialect, plays.noChoices ? withoutChoices(frames) : frames);
+}
+
+/** The usage and the end stay. */
+function withoutChoices(frames: readonly Frame[]): readonly Frame[] {
+  return frames.filter(({ bytes }) => !Buffer.from(bytes).includes('"choices":[{'));
 }
 
 const endNames = new Set(["finish_reason", "finishReason", "stop_reason", "stopReason"]);

@@ -30,7 +30,7 @@ const patterns = {
   hang: /hang$/,
   /** An answer, whole or streamed, ends in order, but no choice was finished. */
   noFinish: /no-finish$/,
-  /** A whole answer has no choices. */
+  /** An answer, whole or streamed, has no choices. */
   noChoices: /no-choices$/,
   /** An unreadable answer with status 200. */
   malformed: /malformed$/,
