@@ -129,7 +129,8 @@ function readParts(source: JsonObject): Parts {
     return parts;
   }
   const others: JsonValue[] = [];
-  for (const part of list) readPart(part, parts, others);
+  const listedIds = new Set(toolCalls.map(idOfCall));
+  for (const part of list) readPart(part, { parts, others, listedIds });
   if (others.length === 0) return parts;
   const texts = others.map((part) => textOfPart(part));
   parts.content = texts.every((text) => text !== undefined) ? texts.join("\n") : others;
@@ -141,12 +142,27 @@ function partsOf(content: JsonValue | undefined): readonly JsonValue[] {
   return isJsonArray(content) ? content : [content];
 }
 
-function readPart(source: JsonValue, parts: Parts, others: JsonValue[]): void {
+type ReadingParts = {
+  readonly parts: Parts;
+  /** Parts that stay in the content. */
+  readonly others: JsonValue[];
+  /** Ids of the calls beside the parts: LangChain gives a call of Anthropic in both places. */
+  readonly listedIds: ReadonlySet<JsonValue>;
+};
+
+function idOfCall(call: JsonValue): JsonValue {
+  return isJsonObject(call) ? (call["id"] ?? null) : null;
+}
+
+function readPart(source: JsonValue, { parts, others, listedIds }: ReadingParts): void {
   const part = isJsonObject(source) ? withType(source) : source;
   const type = isJsonObject(part) ? (part["type"] ?? null) : null;
   if (!isJsonObject(part)) others.push(part);
-  else if (callTypes.has(type)) parts.toolCalls.push(readToolCall(part));
-  else if (resultTypes.has(type)) parts.toolResults.push(readToolResult(part));
+  else if (callTypes.has(type)) {
+    const call = readToolCall(part);
+    const id = idOfCall(call);
+    if (id === null || !listedIds.has(id)) parts.toolCalls.push(call);
+  } else if (resultTypes.has(type)) parts.toolResults.push(readToolResult(part));
   else if (reasoningTypes.has(type)) {
     const text = textOfPart(part, reasoningTypes);
     if (text === undefined) others.push(source);

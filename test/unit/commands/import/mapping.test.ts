@@ -236,6 +236,27 @@ describe("mapLangSmith", () => {
     });
   });
 
+  test("reads a tool call once that LangChain gives in the content too", () => {
+    const run = { id: generationId, run_type: "llm", start_time: "2026-11-20T10:00:00" };
+    const content = [
+      { type: "text", text: "I look." },
+      { type: "tool_use", id: "c1", name: "search", input: { q: "bees" } },
+    ];
+    const tool_calls = [{ type: "tool_call", id: "c1", name: "search", args: { q: "bees" } }];
+    const message = { id: ["langchain", "AIMessage"], kwargs: { content, tool_calls } };
+    const outputs = { generations: [[{ text: "I look.", message }]] };
+
+    const events = eventsOf([mapLangSmith({ ...run, inputs: {}, outputs })]);
+
+    expect(events.at(-1)?.["outputs"]).toEqual({
+      role: "assistant",
+      content: "I look.",
+      tool_calls: [
+        { id: "c1", type: "function", function: { name: "search", arguments: '{"q":"bees"}' } },
+      ],
+    });
+  });
+
   test("reads cached and reasoning tokens", () => {
     const run = { id: generationId, run_type: "llm", start_time: "2026-11-20T10:00:00" };
     const details = {
