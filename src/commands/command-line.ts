@@ -163,6 +163,8 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     const [name = "", ...operands] = positionals;
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) {
+      // Output that a script keeps must not be the help.
+      if (name !== "") throw new ConfigError(`no command ${name}; waggle --help lists them`);
       print(helpText());
       return values.help === true ? 0 : usageExitCode;
     }

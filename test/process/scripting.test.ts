@@ -269,6 +269,13 @@ test.each([
   expect(got.output).toContain(`${url} ${said}`);
 });
 
+test("a word that is no command is named, in place of a page of help", async () => {
+  const { code, output } = await run("evnts", "export").ended();
+
+  expect(code).toBe(2);
+  expect(output).toBe("waggle: no command evnts; waggle --help lists them\n");
+});
+
 test.each(["runs list", "events search", "events export"])(
   "%s says that an answer broke off",
   async (words) => {
