@@ -333,6 +333,22 @@ test.each<{ name: string; body: object; field: string }>([
   expect(json["message"]).toMatch(new RegExp(`^${field}: `));
 });
 
+test("a key is the same key in the other case", async () => {
+  const { project, budgets } = await givenAProject();
+  const options = { kind: "project", root: "project" } as const;
+  const { keyId } = await addKey(service.database, project, options);
+  const body = { amount: 1, period: "DAY", key_id: keyId.toUpperCase() };
+
+  const made = await budgets("POST", "", body);
+  const again = await budgets("POST", "", { ...body, key_id: keyId });
+  const twice = await budgets("POST", "", body);
+  const { id, key_id: stored } = made.json["data"] as { id: string; key_id: string };
+  const changed = await budgets("PATCH", `/${id}`, { ...body, amount: 2 });
+
+  expect([made, again, twice, changed].map(({ status }) => status)).toEqual([200, 409, 409, 200]);
+  expect(stored).toBe(keyId);
+});
+
 test("a key of another organization is refused, and a second budget is a 409", async () => {
   const { budgets, create } = await givenAProject();
   const other = await givenAMetricProject(service);

@@ -17,7 +17,8 @@ export function toFields(message: FieldsMessage | undefined): BudgetFields {
   return {
     amount,
     period,
-    keyId,
+    // As stored, since budgets are compared by it.
+    keyId: keyId?.toLowerCase(),
     isActive,
     isSecretNew: rotateSigningSecret,
     targets: notificationDetails && toTargetInputs(notificationDetails),
