@@ -185,6 +185,28 @@ describe("datapoints of current clients", () => {
     });
   });
 
+  test("are the same in the other case of their ids", async () => {
+    const project = await givenAMetricProject(service);
+    const datasetId = await aDataset(project);
+    const body = { inputs: { n: 1 }, linked_datasets: [datasetId.toUpperCase()] };
+    const [kept, removed, deleted] = [
+      await create(project, "/v1/datapoints", body),
+      await create(project, "/v1/datapoints", body),
+      await create(project, "/v1/datapoints", body),
+    ];
+    const [first, second, third] = [kept, removed, deleted].map((id) => id.toUpperCase());
+
+    await project.ok(`PUT /v1/datapoints/${first}`, { inputs: { n: 2 } });
+    await project.ok(`DELETE /v1/datasets/${datasetId}/datapoints/${second}`);
+    await project.ok(`DELETE /v1/datapoints/${third}`);
+
+    expect(await list(project, `dataset_id=${datasetId.toUpperCase()}`)).toMatchObject([
+      { id: kept, inputs: { n: 2 }, linked_datasets: [datasetId] },
+    ]);
+    await project.ok("PUT /v1/datasets", { dataset_id: datasetId, datapoints: [second] });
+    expect(await idsOf(project, "name=questions")).toEqual([removed]);
+  });
+
   test("change their datasets and their history", async () => {
     const project = await givenAMetricProject(service);
     const [one, two] = [await aDataset(project, "one"), await aDataset(project, "two")];

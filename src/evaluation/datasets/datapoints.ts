@@ -212,12 +212,16 @@ export function createDatapoints(options: DatapointsOptions): Datapoints {
       return datapoint;
     },
 
+    // Ids in the case in which they are stored: links are found by them.
     update: (project, id, content, datasetIds) =>
-      changing(options, project, (sql) => update(sql, project, id, { content, datasetIds })),
+      changing(options, project, (sql) =>
+        update(sql, project, id.toLowerCase(), { content, datasetIds }),
+      ),
 
-    delete: (project, id) =>
+    delete: (project, given) =>
       changing(options, project, async (sql) => {
         const { projectId } = project;
+        const id = given.toLowerCase();
         const known = isUuid(id) ? await store.findIds(sql, projectId, [id]) : new Set();
         if (!known.has(id)) throw notFound();
         const links = await datasetStore.listLinks(sql, projectId, [id]);

@@ -127,7 +127,7 @@ export function createDatasets(options: DatasetsOptions): Datasets {
     removeDatapoint: (project, id, datapointId) =>
       changing(options, project, async (sql) => {
         const { datapointIds } = await withIds(sql, project, await find(sql, project, id));
-        if (!datapointIds.includes(datapointId)) throw notFound();
+        if (!datapointIds.includes(datapointId.toLowerCase())) throw notFound();
         await removeFrom(sql, project, id, [datapointId]);
       }),
 
@@ -195,9 +195,10 @@ async function replaceDatapoints(
   sql: Sql,
   project: ProjectScope,
   datasetId: string,
-  datapointIds: readonly string[],
+  given: readonly string[],
 ): Promise<void> {
   const { projectId } = project;
+  const datapointIds = given.map((id) => id.toLowerCase());
   const wanted = [...new Set(datapointIds)];
   if (wanted.length > datapointsOfDatasetMax) {
     refuse("datapoints", `a dataset has at most ${datapointsOfDatasetMax} datapoints`);
@@ -246,9 +247,10 @@ async function withIds(sql: Sql, { projectId }: ProjectScope, row: DatasetRow): 
 export async function findNamed(
   sql: Sql,
   { projectId }: ProjectScope,
-  ids: readonly string[],
+  given: readonly string[],
   field: string,
 ): Promise<readonly DatasetRow[]> {
+  const ids = given.map((id) => id.toLowerCase());
   const rows = await store.findDatasets(sql, projectId, ids.filter(isUuid));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return [...new Set(ids)].map((id, index) => {
