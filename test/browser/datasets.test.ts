@@ -179,4 +179,30 @@ describe("datasets", () => {
     await picture("dataset-versions");
     expect(faults).toEqual([]);
   });
+
+  test("are only read and exported by a viewer", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings, picture } = await app.open(path(`/${datasetId}`), { userId });
+    await page.getByRole("row").filter({ hasText: "4711" }).waitFor();
+    const writes = page.getByRole("button", { name: /^(Add|Import|Save|Remove|Rename|Delete)/ });
+    expect(await writes.count()).toBe(0);
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem").first().waitFor();
+    expect(await page.getByRole("menuitem").allTextContents()).toEqual(["Export"]);
+    await page.keyboard.press("Escape");
+    for (const key of ["n", "i"]) await page.keyboard.press(key);
+
+    await page.getByRole("row").filter({ hasText: "4711" }).click();
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    const inputs = page.getByRole("textbox", { name: "Inputs" });
+    await inputs.waitFor();
+
+    expect(await inputs.getAttribute("aria-readonly")).toBe("true");
+    expect(await page.getByRole("dialog").count()).toBe(1);
+    expect(await writes.count()).toBe(0);
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    await picture("datapoint-viewer");
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
 });

@@ -389,6 +389,19 @@ describe("selected rows", () => {
     expect(faults).toEqual([]);
   });
 
+  test("go nowhere by a person who may only read", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults } = await app.open(tracesPath("?tab=events&kind=model"), { userId });
+    await page.getByRole("row").filter({ hasText: "answer" }).first().waitFor();
+    for (const key of ["j", "x"]) await page.keyboard.press(key);
+    const bar = page.getByRole("region", { name: "Selection" });
+
+    await bar.getByRole("button", { name: "Copy ids" }).waitFor();
+
+    expect(await bar.getByRole("button", { name: /^Add/ }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("go into a new dataset and a new queue, by keys", async () => {
     const { page, faults, findings, picture } = await app.open(
       tracesPath("?tab=events&kind=model"),

@@ -11,13 +11,16 @@ import { ConfirmDialog, Drawer } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier } from "../../design/values.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { toValue } from "./to-value.ts";
 import { DatapointForm, useDatapointForm } from "./datapoint-form.tsx";
 
 export type DatapointDrawerProps = {
   readonly datasetId: string;
   readonly datapointId: string | undefined;
-  readonly isReadOnly: boolean;
+  /** The datapoint is read in an older version of the dataset. */
+  readonly isOld: boolean;
   readonly onClose: () => void;
 };
 
@@ -53,7 +56,10 @@ export function DatapointDrawer(props: DatapointDrawerProps) {
 type DatapointEditorProps = DatapointDrawerProps & { readonly datapoint: Datapoint };
 
 function DatapointEditor(props: DatapointEditorProps) {
-  const { datapoint, datasetId, isReadOnly, onClose } = props;
+  const { datapoint, datasetId, isOld, onClose } = props;
+  const may = useMay();
+  const isReadOnly = isOld || !may(DatapointService.method.updateDatapoint);
+  const mayRemove = !isOld && may(DatasetService.method.removeDatapoint);
   const form = useDatapointForm(datapoint, isReadOnly ? undefined : `datapoint ${datapoint.id}`);
   const [isRemoving, setRemoving] = useState(false);
   const update = useRpcMutation(DatapointService.method.updateDatapoint, {
@@ -86,14 +92,19 @@ function DatapointEditor(props: DatapointEditorProps) {
       </div>
       <DatapointForm form={form} isReadOnly={isReadOnly} onSubmit={submit} />
       {update.error ? <ErrorState error={update.error} isInline /> : null}
-      {isReadOnly ? (
+      {isOld ? (
         <p className="faint">The editors show the datapoint as it is now.</p>
       ) : (
-        <div className="drawer-actions">
+        <ReadOnlyNote method={DatapointService.method.updateDatapoint} />
+      )}
+      <div className="drawer-actions">
+        {mayRemove ? (
           <Button variant="danger" onClick={() => setRemoving(true)}>
             Remove datapoint
           </Button>
-          {form.isChanged ? <Button onClick={form.revert}>Discard changes</Button> : null}
+        ) : null}
+        {form.isChanged ? <Button onClick={form.revert}>Discard changes</Button> : null}
+        {isReadOnly ? null : (
           <Button
             variant="primary"
             disabled={form.content === undefined}
@@ -102,8 +113,8 @@ function DatapointEditor(props: DatapointEditorProps) {
           >
             Save datapoint
           </Button>
-        </div>
-      )}
+        )}
+      </div>
       <ConfirmDialog
         isOpen={isRemoving}
         onClose={() => setRemoving(false)}

@@ -66,7 +66,8 @@ export type DatapointTableProps = {
   readonly datasetId: string;
   readonly version: number | undefined;
   readonly openId: string | undefined;
-  readonly onImport: () => void;
+  /** Undefined where the person may not import. */
+  readonly onImport: (() => void) | undefined;
 };
 
 export function DatapointTable(props: DatapointTableProps) {
@@ -114,9 +115,11 @@ export function DatapointTable(props: DatapointTableProps) {
           icon={<Rows3 />}
           title="No datapoints yet"
           action={
-            <Button variant="primary" icon={<FileUp />} onClick={onImport}>
-              Import a file
-            </Button>
+            onImport && (
+              <Button variant="primary" icon={<FileUp />} onClick={onImport}>
+                Import a file
+              </Button>
+            )
           }
         >
           Import JSON Lines, CSV or Parquet, take events that match a filter, or write one by hand.

@@ -10,10 +10,11 @@ import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
-import { type DatasetAct, DatasetMenu } from "./dataset-menu.tsx";
+import { type DatasetAct, DatasetMenu, methodsOfActs } from "./dataset-menu.tsx";
 import { DatasetActs } from "./dataset-acts.tsx";
 import { DatapointDrawer } from "./datapoint-drawer.tsx";
 import { DatapointTable } from "./datapoint-table.tsx";
@@ -41,18 +42,30 @@ export function DatasetPage() {
   );
 }
 
+const commandsOfActs = [
+  { act: "add", title: "Add a datapoint", keys: "n" },
+  { act: "import", title: "Import a file", keys: "i" },
+  { act: "events", title: "Add datapoints from events" },
+  { act: "export", title: "Export the dataset" },
+] as const;
+
 type DatasetContentProps = { readonly dataset: Dataset; readonly projectId: string };
+
+function useMayAct(): (act: DatasetAct) => boolean {
+  const may = useMay();
+  return (act) => may(methodsOfActs[act]);
+}
 
 function DatasetContent({ dataset, projectId }: DatasetContentProps) {
   const { datapoint, tab, version } = datasetRoute.useSearch();
   const setSearch = useSearchChange<DatasetSearch>();
   const [act, setAct] = useState<DatasetAct>();
-  useCommands([
-    { id: "dataset.add", title: "Add a datapoint", keys: "n", run: () => setAct("add") },
-    { id: "dataset.import", title: "Import a file", keys: "i", run: () => setAct("import") },
-    { id: "dataset.events", title: "Add datapoints from events", run: () => setAct("events") },
-    { id: "dataset.export", title: "Export the dataset", run: () => setAct("export") },
-  ]);
+  const mayAct = useMayAct();
+  useCommands(
+    commandsOfActs.map(
+      (one) => mayAct(one.act) && { ...one, id: `dataset.${one.act}`, run: () => setAct(one.act) },
+    ),
+  );
   return (
     <Page
       title={dataset.name}
@@ -67,10 +80,12 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
       }
       actions={
         <>
-          <Button size="small" icon={<Plus />} onClick={() => setAct("add")}>
-            Add datapoint
-          </Button>
-          <DatasetMenu onAct={setAct} />
+          {mayAct("add") ? (
+            <Button size="small" icon={<Plus />} onClick={() => setAct("add")}>
+              Add datapoint
+            </Button>
+          ) : null}
+          <DatasetMenu mayAct={mayAct} onAct={setAct} />
         </>
       }
       toolbar={
@@ -105,14 +120,14 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
           datasetId={dataset.id}
           version={version}
           openId={datapoint}
-          onImport={() => setAct("import")}
+          onImport={mayAct("import") ? () => setAct("import") : undefined}
         />
       )}
       <DatapointDrawer
         key={datapoint ?? "none"}
         datasetId={dataset.id}
         datapointId={datapoint}
-        isReadOnly={version !== undefined}
+        isOld={version !== undefined}
         onClose={() => setSearch({ datapoint: undefined })}
       />
       <DatasetActs act={act} dataset={dataset} onClose={() => setAct(undefined)} />

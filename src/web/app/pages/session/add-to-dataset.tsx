@@ -53,7 +53,7 @@ export function AddToDataset({ eventId, onClose }: AddToDatasetProps) {
       ) : data === undefined ? (
         <Loading what="Loading datasets" />
       ) : datasets.length === 0 ? (
-        <p>There is no dataset yet. Create one under Experiments, then add the event to it.</p>
+        <p>There is no dataset yet. Create one under Datasets, then add the event to it.</p>
       ) : (
         <Field label="Dataset">
           {({ id }) => (

@@ -4,12 +4,14 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Braces, Database, Ellipsis, Filter, Link as LinkIcon, Play, Terminal } from "lucide-react";
 import { useState } from "react";
+import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import { IconButton } from "../../design/button.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { copyText } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { AddToDataset } from "./add-to-dataset.tsx";
 import { rawJson } from "./event-content.tsx";
@@ -24,6 +26,7 @@ export function EventActions({ event, payload }: EventActionsProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
+  const mayAdd = useMay()(DatapointService.method.createDatapointsFromEvents);
   const copy = (text: string, what: string): void => {
     void copyText(text, what).then((isDone) => {
       if (isDone) showToast({ text: `Copied the ${what}.` });
@@ -75,13 +78,17 @@ export function EventActions({ event, payload }: EventActionsProps) {
           },
         ]
       : []),
-    {
-      id: "dataset",
-      label: "Add to a dataset",
-      icon: <Database />,
-      keys: "d",
-      run: () => setAdding(true),
-    },
+    ...(mayAdd
+      ? [
+          {
+            id: "dataset",
+            label: "Add to a dataset",
+            icon: <Database />,
+            keys: "d",
+            run: () => setAdding(true),
+          },
+        ]
+      : []),
   ];
   useCommands(
     acts.map(({ id, label, keys, run }) => ({

@@ -14,6 +14,7 @@ import { Field, Input, Select } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { type May, useMay } from "../../session/use-may.ts";
 
 export type AddDialogProps = {
   readonly target: "dataset" | "queue";
@@ -26,11 +27,29 @@ export type AddDialogProps = {
 
 type Named = { readonly id: string; readonly name: string };
 
+const methods = {
+  dataset: {
+    add: DatapointService.method.createDatapointsFromEvents,
+    create: DatasetService.method.createDataset,
+  },
+  queue: { add: QueueService.method.updateQueue, create: QueueService.method.createQueue },
+} as const;
+
+/** Returns whether a person may put events into a dataset or queue. */
+export function mayAddTo(may: May, target: AddDialogProps["target"]): boolean {
+  const { add, create } = methods[target];
+  // A queue is made with its events, a dataset without.
+  return may(add) || (target === "queue" && may(create));
+}
+
 const listMax = 1_000;
 const isNew = "";
 
 export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDialogProps) {
-  const { found, error: listError, refetch } = useTargets(target);
+  const may = useMay();
+  const mayCreate = may(methods[target].create);
+  const { found: all, error: listError, refetch } = useTargets(target);
+  const found = may(methods[target].add) ? all : all && [];
   const [chosen, setChosen] = useState<string>();
   const [name, setName] = useState("");
   const projectId = useCurrentProjectId();
@@ -49,7 +68,7 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
     event.preventDefault();
     add.mutate();
   };
-  const isComplete = id !== isNew || name.trim() !== "";
+  const isComplete = id !== isNew || (mayCreate && name.trim() !== "");
   const title = target === "dataset" ? "Add to dataset" : "Add to annotation queue";
   const newLabel = target === "dataset" ? "New dataset…" : "New queue…";
   return (
@@ -66,13 +85,13 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
                 value={id}
                 options={[
                   ...found.map((one) => ({ value: one.id, label: one.name })),
-                  { value: isNew, label: newLabel },
+                  ...(mayCreate ? [{ value: isNew, label: newLabel }] : []),
                 ]}
                 onChange={setChosen}
               />
             )}
           </Field>
-          {id === isNew ? <NameField name={name} onChange={setName} /> : null}
+          {id === isNew && mayCreate ? <NameField name={name} onChange={setName} /> : null}
           {add.error ? <ErrorState error={add.error} isInline /> : null}
           <footer className="dialog-form-actions">
             <Button onClick={onClose}>Cancel</Button>

@@ -7,8 +7,9 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { copyText } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
-import { AddDialog } from "./add-dialog.tsx";
+import { AddDialog, mayAddTo } from "./add-dialog.tsx";
 import "./selection-bar.css";
 
 export type SelectionBarProps = {
@@ -20,13 +21,22 @@ export type SelectionBarProps = {
 
 export function SelectionBar({ ids, noun, onClear }: SelectionBarProps) {
   const [target, setTarget] = useState<"dataset" | "queue">();
+  const may = useMay();
   const things = `${ids.length} ${noun[ids.length === 1 ? 0 : 1]}`;
   const copyIds = async (): Promise<void> => {
     if (await copyText(ids.join("\n"), "ids")) showToast({ text: `Ids of ${things} are copied.` });
   };
   useCommands([
-    { id: "traces.to-dataset", title: "Add to dataset", run: () => setTarget("dataset") },
-    { id: "traces.to-queue", title: "Add to queue", run: () => setTarget("queue") },
+    mayAddTo(may, "dataset") && {
+      id: "traces.to-dataset",
+      title: "Add to dataset",
+      run: () => setTarget("dataset"),
+    },
+    mayAddTo(may, "queue") && {
+      id: "traces.to-queue",
+      title: "Add to queue",
+      run: () => setTarget("queue"),
+    },
     { id: "traces.copy-ids", title: "Copy ids", run: () => void copyIds() },
     { id: "traces.clear", title: "Clear the selection", keys: "escape", run: onClear },
   ]);
@@ -35,12 +45,16 @@ export function SelectionBar({ ids, noun, onClear }: SelectionBarProps) {
       <span role="status">
         <b className="numeric">{ids.length}</b> selected
       </span>
-      <Button size="small" icon={<Database />} onClick={() => setTarget("dataset")}>
-        Add to dataset
-      </Button>
-      <Button size="small" icon={<ListChecks />} onClick={() => setTarget("queue")}>
-        Add to queue
-      </Button>
+      {mayAddTo(may, "dataset") ? (
+        <Button size="small" icon={<Database />} onClick={() => setTarget("dataset")}>
+          Add to dataset
+        </Button>
+      ) : null}
+      {mayAddTo(may, "queue") ? (
+        <Button size="small" icon={<ListChecks />} onClick={() => setTarget("queue")}>
+          Add to queue
+        </Button>
+      ) : null}
       {noun[0] === "session" ? <CompareButton ids={ids} /> : null}
       <Button size="small" icon={<ClipboardCopy />} onClick={() => void copyIds()}>
         Copy ids
