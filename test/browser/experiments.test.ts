@@ -137,4 +137,27 @@ describe("experiments", () => {
     await grid.getByRole("row").nth(1).getByText("Order 3?", { exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
+
+  test("of a run that failed can be resumed, but not by a viewer", async () => {
+    const execution = {
+      run_id: "better",
+      state: "failed",
+      progress: { datapoints: 12, failed: 1 },
+    };
+    const answer = JSON.stringify({ data: { ...execution, error: "The provider failed." } });
+    for (const { userId, count } of [
+      { userId: "", count: 1 },
+      { userId: await app.addMember("project_viewer"), count: 0 },
+    ]) {
+      const { page, faults } = await app.open(path(), { userId });
+      await page.route("**/GetExecution**", (route) =>
+        route.fulfill({ contentType: "application/json", body: answer }),
+      );
+      await page.getByRole("row").filter({ hasText: "Run better" }).click();
+      await page.getByText("The provider failed.").waitFor();
+
+      expect(await page.getByRole("button", { name: "Resume run" }).count()).toBe(count);
+      expect(faults).toEqual([]);
+    }
+  });
 });

@@ -150,6 +150,35 @@ describe("the playground", () => {
     expect(faults).toEqual([]);
   });
 
+  test("offers a viewer no run and no save, and asks for nothing that is refused", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings } = await app.open(path(), { userId });
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    const acts = page.getByRole("button", { name: /^(Run( model)?|Save)$/ });
+    expect(await acts.count()).toBe(0);
+    await page.keyboard.press("Control+s");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("says why it cannot list the models, and what to do", async () => {
+    const { page, faults } = await app.open(path());
+    await page.route("**/ListModels**", (route) =>
+      route.fulfill({
+        ...{ status: 503, contentType: "application/json" },
+        body: JSON.stringify({ code: "unavailable", message: "The providers do not answer." }),
+      }),
+    );
+
+    await page.reload();
+
+    await page.getByRole("alert").getByText("The providers do not answer.").waitFor();
+    await page.getByText("The models cannot be listed.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("saves a prompt, a version of it, and opens it again", async () => {
     const opened = await app.open(path());
     const { page, faults, findings, picture } = opened;

@@ -103,12 +103,7 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
             {formatCounted(dataset.numDatapoints, "datapoint")} in version {dataset.version}
           </span>
           {version === undefined ? null : (
-            <>
-              <Badge tone="warn">older version, read only</Badge>
-              <Button size="small" onClick={() => setSearch({ version: undefined })}>
-                Show the current version
-              </Button>
-            </>
+            <OldVersion onLeave={() => setSearch({ version: undefined })} />
           )}
         </>
       }
@@ -132,5 +127,16 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
       />
       <DatasetActs act={act} dataset={dataset} onClose={() => setAct(undefined)} />
     </Page>
+  );
+}
+
+function OldVersion({ onLeave }: { readonly onLeave: () => void }) {
+  return (
+    <>
+      <Badge tone="warn">older version, read only</Badge>
+      <Button size="small" onClick={onLeave}>
+        Show the current version
+      </Button>
+    </>
   );
 }

@@ -10,6 +10,7 @@ import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { ErrorState, Progress } from "../../design/states.tsx";
 import { Cost, KeyValue } from "../../design/values.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { statusTones } from "./score.ts";
 
 const refreshMs = 2_000;
@@ -28,6 +29,7 @@ export function RunProgressView({ runId, progress }: RunProgressViewProps) {
   const changes = [getExecution, RunService.method.listRuns, RunService.method.getRunResult];
   const cancel = useRpcMutation(cancelExecution, { changes });
   const resume = useRpcMutation(resumeExecution, { changes });
+  const may = useMay();
   const isRunning = execution?.state === "running" || execution?.state === "scoring";
   const isOver = execution?.state === "cancelled" || execution?.state === "failed";
   const error = cancel.error ?? resume.error;
@@ -65,7 +67,7 @@ export function RunProgressView({ runId, progress }: RunProgressViewProps) {
       {isScoring ? <ScoreProgress progress={progress} /> : null}
       {error ? <ErrorState error={error} isInline /> : null}
       <div className="form-row">
-        {isRunning ? (
+        {isRunning && may(cancelExecution) ? (
           <Button
             busyLabel={cancel.isPending && "Cancelling"}
             onClick={() => cancel.mutate({ runId })}
@@ -73,7 +75,7 @@ export function RunProgressView({ runId, progress }: RunProgressViewProps) {
             Cancel run
           </Button>
         ) : null}
-        {isOver ? (
+        {isOver && may(resumeExecution) ? (
           <Button
             busyLabel={resume.isPending && "Resuming"}
             onClick={() => resume.mutate({ runId })}

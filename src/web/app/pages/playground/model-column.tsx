@@ -1,7 +1,9 @@
 // One column of the playground: a model with its parameters, and its answer.
 
 import { Play, Square, X } from "lucide-react";
+import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { Button, IconButton } from "../../design/button.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Answer } from "./answer.tsx";
 import type { Column } from "./draft.ts";
 import { ModelPicker } from "./model-picker.tsx";
@@ -21,6 +23,7 @@ export type ModelColumnProps = {
 
 export function ModelColumn(props: ModelColumnProps) {
   const { column, index, count, run, onChange, onRemove, onRun, onStop } = props;
+  const mayRun = useMay()(GenerationService.method.streamChat);
   const name = count === 1 ? "Model" : `Model ${index + 1}`;
   return (
     <section className="playground-column" aria-label={name}>
@@ -37,14 +40,14 @@ export function ModelColumn(props: ModelColumnProps) {
         />
         {run?.state === "running" ? (
           <IconButton label={`Stop ${name.toLowerCase()}`} icon={<Square />} onClick={onStop} />
-        ) : (
+        ) : mayRun ? (
           <IconButton
             label={`Run ${name.toLowerCase()}`}
             icon={<Play />}
             disabled={column.model === ""}
             onClick={onRun}
           />
-        )}
+        ) : null}
         {count > 1 ? (
           <IconButton
             label={`Remove ${name.toLowerCase()}`}

@@ -6,12 +6,14 @@ import { LlmProxyService } from "../../../../../gen/waggle/v1/llm_proxy_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { Combobox } from "../../design/combobox.tsx";
+import { useMay } from "../../session/use-may.ts";
 
 const staleMs = 60_000;
 
-/** Reads the models of the project. */
+/** Reads the models of the project, if the person may. */
 export function useModels() {
-  return useRpc(LlmProxyService.method.listModels, {}, { staleMs });
+  const { listModels } = LlmProxyService.method;
+  return useRpc(listModels, {}, { staleMs, isEnabled: useMay()(listModels) });
 }
 
 export type ModelPickerProps = {

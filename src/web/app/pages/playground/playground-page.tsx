@@ -3,10 +3,14 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Columns2, History as HistoryIcon, RotateCcw, Save } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
+import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { CodeEditor } from "../../design/code-editor.tsx";
 import { ErrorState } from "../../design/states.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { columnsMax, type Draft, emptyDraft, keepDraft, newColumn, readDraft } from "./draft.ts";
@@ -20,6 +24,9 @@ import { playgroundRoute } from "./route.tsx";
 import { type Runs, useRuns } from "./runs.ts";
 import { SavePrompt } from "./save-prompt.tsx";
 import "./playground.css";
+
+const { streamChat } = GenerationService.method;
+const { createConfiguration, updateConfiguration } = ConfigurationService.method;
 
 export function PlaygroundPage() {
   const projectId = useCurrentProjectId();
@@ -38,8 +45,11 @@ function Playground({ projectId }: { readonly projectId: string }) {
   );
   const { error } = useOpened(search, setDraft);
   const runs = useRuns(projectId);
+  const may = useMay();
+  const mayRun = may(streamChat);
+  const maySave = may(createConfiguration) || may(updateConfiguration);
   const ready = draft.columns.filter(({ model }) => model !== "");
-  const isReady = ready.length > 0 && toolsFault(draft.tools) === undefined;
+  const isReady = mayRun && ready.length > 0 && toolsFault(draft.tools) === undefined;
   const run = () => isReady && runs.start(draft, ready);
   const addColumn = () => {
     if (draft.columns.length < columnsMax) change({ columns: [...draft.columns, newColumn()] });
@@ -49,10 +59,15 @@ function Playground({ projectId }: { readonly projectId: string }) {
     void navigate({ to: ".", search: {} });
   };
   useCommands([
-    { id: "playground.run", title: "Run the messages", keys: "mod+enter", run },
+    mayRun && { id: "playground.run", title: "Run the messages", keys: "mod+enter", run },
     { id: "playground.stop", title: "Stop the answers", keys: "mod+.", run: () => runs.stop() },
     { id: "playground.model", title: "Add a model", keys: "m", run: addColumn },
-    { id: "playground.save", title: "Save as prompt", keys: "mod+s", run: () => setPanel("save") },
+    maySave && {
+      id: "playground.save",
+      title: "Save as prompt",
+      keys: "mod+s",
+      run: () => setPanel("save"),
+    },
     {
       id: "playground.past",
       title: "Runs of this visit",
@@ -65,35 +80,22 @@ function Playground({ projectId }: { readonly projectId: string }) {
     <Page
       title="Playground"
       actions={
-        <>
-          <IconButton label="Start anew" icon={<RotateCcw />} onClick={reset} />
-          <IconButton
-            label="Runs of this visit"
-            keys="h"
-            icon={<HistoryIcon />}
-            onClick={() => setPanel("history")}
-          />
-          <IconButton
-            label="Add a model"
-            keys="m"
-            icon={<Columns2 />}
-            disabled={draft.columns.length >= columnsMax}
-            onClick={addColumn}
-          />
-          <Button icon={<Save />} onClick={() => setPanel("save")}>
-            Save
-          </Button>
-          <RunButton
-            isRunning={runs.isRunning}
-            isReady={isReady}
-            onRun={run}
-            onStop={() => runs.stop()}
-          />
-        </>
+        <Actions
+          draft={draft}
+          isRunning={runs.isRunning}
+          isReady={isReady}
+          onReset={reset}
+          onAddColumn={addColumn}
+          onOpen={setPanel}
+          onRun={mayRun ? run : undefined}
+          onStop={() => runs.stop()}
+          maySave={maySave}
+        />
       }
     >
       <div className="playground" data-columns={draft.columns.length}>
         <div className="playground-input">
+          <ReadOnlyNote method={streamChat} />
           {error ? <ErrorState error={error} isInline /> : null}
           <DraftEditor draft={draft} onChange={change} />
         </div>
@@ -116,6 +118,49 @@ function Playground({ projectId }: { readonly projectId: string }) {
         />
       ) : null}
     </Page>
+  );
+}
+
+type ActionsProps = {
+  readonly draft: Draft;
+  readonly isRunning: boolean;
+  readonly isReady: boolean;
+  readonly maySave: boolean;
+  readonly onReset: () => void;
+  readonly onAddColumn: () => void;
+  readonly onOpen: (panel: "history" | "save") => void;
+  /** Absent if the person may not run models. */
+  readonly onRun: (() => void) | undefined;
+  readonly onStop: () => void;
+};
+
+function Actions(props: ActionsProps) {
+  const { draft, isRunning, isReady, maySave, onReset, onAddColumn, onOpen, onRun, onStop } = props;
+  return (
+    <>
+      <IconButton label="Start anew" icon={<RotateCcw />} onClick={onReset} />
+      <IconButton
+        label="Runs of this visit"
+        keys="h"
+        icon={<HistoryIcon />}
+        onClick={() => onOpen("history")}
+      />
+      <IconButton
+        label="Add a model"
+        keys="m"
+        icon={<Columns2 />}
+        disabled={draft.columns.length >= columnsMax}
+        onClick={onAddColumn}
+      />
+      {maySave ? (
+        <Button icon={<Save />} onClick={() => onOpen("save")}>
+          Save
+        </Button>
+      ) : null}
+      {onRun ? (
+        <RunButton isRunning={isRunning} isReady={isReady} onRun={onRun} onStop={onStop} />
+      ) : null}
+    </>
   );
 }
 
@@ -177,10 +222,20 @@ function LeftOut({ draft: { leftOut = [] }, onChange }: PartProps) {
   );
 }
 
-/** Says the way on where no provider is set up. */
+/** Says the way on where the models cannot be read, or no provider is set up. */
 function NoProvider() {
   const projectId = useCurrentProjectId();
-  const { data } = useModels();
+  const { data, error, refetch } = useModels();
+  if (error && !data) {
+    return (
+      <>
+        <ErrorState error={error} isInline onRetry={() => void refetch()} />
+        <p className="playground-note">
+          The models cannot be listed. The name of one may be typed, such as openai/gpt-5-mini.
+        </p>
+      </>
+    );
+  }
   const hasNone = data?.data.length === 0 && data.unavailableProviders.length === 0;
   if (!hasNone) return null;
   return (

@@ -10,6 +10,7 @@ import { Field, Input, Select } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { type Column, type Draft, toApiMessage, toFunctions, toHyperparameters } from "./draft.ts";
 
 export type SavePromptProps = {
@@ -30,7 +31,10 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
   const submit = () => {
     if (column) save({ provider: shownProvider, parameters: toParameters(draft, column), message });
   };
-  const isReady = name.trim() !== "" && (column?.model ?? "") !== "" && shownProvider !== "";
+  const { createConfiguration, updateConfiguration } = ConfigurationService.method;
+  const maySave = useMay()(exists ? updateConfiguration : createConfiguration);
+  const isReady =
+    maySave && name.trim() !== "" && (column?.model ?? "") !== "" && shownProvider !== "";
   return (
     <Dialog
       isOpen
