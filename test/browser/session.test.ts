@@ -265,6 +265,30 @@ describe("a session", () => {
     expect(faults).toEqual([]);
   });
 
+  test("takes no feedback and no score of a viewer", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings } = await app.open(
+      pathOf("oldest", "?event=oldest-answer&tab=scores"),
+      { userId },
+    );
+    const feedback = chosen(page).getByRole("form", { name: "Feedback" });
+    await feedback.getByText("You may read this. Project Admin or Project Member").waitFor();
+    await chosen(page).getByText("How kind is the answer, from 0 to 1?").waitFor();
+    await page.getByRole("button", { name: "More for this event" }).click();
+    await page.getByRole("menuitem", { name: "Copy as JSON" }).waitFor();
+
+    expect(await page.getByRole("menuitem", { name: "Add to a dataset" }).count()).toBe(0);
+    await page.keyboard.press("Escape");
+    expect(await chosen(page).getByRole("button", { name: /^Save/ }).count()).toBe(0);
+    expect(await feedback.getByRole("button", { name: "Good" }).isDisabled()).toBe(true);
+    const comment = feedback.getByRole("textbox", { name: "Comment" });
+    expect(await comment.getAttribute("readonly")).not.toBe(null);
+    expect(await chosen(page).getByLabel("Score of kindness").count()).toBe(0);
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   test("keeps unsaved feedback while another tab of the event is open", async () => {
     const { page, faults } = await app.open(pathOf("middle", "?event=middle-find&tab=scores"));
     const feedback = chosen(page).getByRole("form", { name: "Feedback" });

@@ -11,6 +11,8 @@ import { Field, TextArea } from "../../design/input.tsx";
 import { JsonView } from "../../design/json-view.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useDraft } from "../../shell/drafts.ts";
 import { payloadMethod } from "./use-payload.ts";
 
@@ -25,7 +27,8 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
   });
   const { isGood, comment, truth } = draft;
   const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
-  const { send, isPending, error } = useSend(event, forget);
+  const { send, method, isPending, error } = useSend(event, forget);
+  const isReadOnly = !useMay()(method);
   const others = Object.entries(stored).filter(([key]) => !ownKeys.includes(key));
   const items = {
     ...(isGood !== undefined && { thumbs_up: isGood }),
@@ -38,7 +41,7 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
       aria-label="Feedback"
       onSubmit={(submitted) => {
         submitted.preventDefault();
-        if (!isEmpty) send(items, truth);
+        if (!isEmpty && !isReadOnly) send(items, truth);
       }}
     >
       <h3>
@@ -47,6 +50,7 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
           size="small"
           label="Good"
           icon={<ThumbsUp />}
+          disabled={isReadOnly}
           isPressed={isGood === true}
           onClick={() => set({ isGood: isGood === true ? undefined : true })}
         />
@@ -54,6 +58,7 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
           size="small"
           label="Bad"
           icon={<ThumbsDown />}
+          disabled={isReadOnly}
           isPressed={isGood === false}
           onClick={() => set({ isGood: isGood === false ? undefined : false })}
         />
@@ -63,6 +68,7 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
           <TextArea
             {...ids}
             rows={2}
+            readOnly={isReadOnly}
             value={comment}
             onChange={(change) => set({ comment: change.target.value })}
           />
@@ -73,15 +79,19 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
           <TextArea
             {...ids}
             rows={2}
+            readOnly={isReadOnly}
             value={truth}
             onChange={(change) => set({ truth: change.target.value })}
           />
         )}
       </Field>
       {error ? <ErrorState error={error} isInline /> : null}
-      <Button type="submit" disabled={isEmpty} busyLabel={isPending && "Saving…"}>
-        Save feedback
-      </Button>
+      <ReadOnlyNote method={method} />
+      {isReadOnly ? null : (
+        <Button type="submit" disabled={isEmpty} busyLabel={isPending && "Saving…"}>
+          Save feedback
+        </Button>
+      )}
       {others.length === 0 ? null : (
         <JsonView label="Other feedback" value={Object.fromEntries(others)} linesMax={10} />
       )}
@@ -114,11 +124,14 @@ function useSend(event: Event, onSaved: () => void) {
   const record = useRpcMutation(FeedbackService.method.createFeedback, options);
   const update = useRpcMutation(EventService.method.updateEvent, options);
   const { eventId = "", eventName = "", eventType } = event;
+  const isModel = eventType === "model";
   return {
+    /** Rpc that keeps the feedback. */
+    method: isModel ? FeedbackService.method.createFeedback : EventService.method.updateEvent,
     isPending: record.isPending || update.isPending,
     error: record.error ?? update.error,
     send: (items: Items, truth: string): void => {
-      if (eventType === "model") {
+      if (isModel) {
         record.mutate({
           ...{ generationId: eventId, task: eventName, feedbackJson: { ...items } },
           ...(truth !== "" && { groundTruth: truth }),

@@ -9,6 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { Input, Select } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { payloadMethod } from "./use-payload.ts";
 
 export type HumanScoreProps = {
@@ -18,6 +19,7 @@ export type HumanScoreProps = {
 };
 
 export function HumanScore({ metric, event, value }: HumanScoreProps) {
+  const mayScore = useMay()(EventService.method.updateEvent);
   const [typed, setTyped] = useState(textOf(value));
   const save = useRpcMutation(EventService.method.updateEvent, {
     changes: [payloadMethod, SessionService.method.listSessionSkeleton],
@@ -30,6 +32,8 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
   };
   const label = `Score of ${metric.name}`;
   const options = optionsOf(metric);
+  const criteria = metric.criteria === "" ? null : <p>{metric.criteria.slice(0, 600)}</p>;
+  if (!mayScore) return <div className="human-score">{criteria}</div>;
   return (
     <form
       className="human-score"
@@ -38,7 +42,7 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
         submit();
       }}
     >
-      {metric.criteria === "" ? null : <p>{metric.criteria.slice(0, 600)}</p>}
+      {criteria}
       <div>
         {options ? (
           <Select
