@@ -161,6 +161,47 @@ describe("a dashboard", () => {
   });
 });
 
+describe("the charts, for a viewer,", () => {
+  test("are read without the controls that the role does not permit", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { id: chart } = await create("charts", { name: "Calls read", metric: "event_count" });
+    const tiles = [{ chart_id: chart, x: 0, y: 0, w: 6, h: 5 }];
+    const { id } = await create("dashboards", { name: "Read only", layout: { tiles } });
+    const look = { userId };
+    const { page, faults, findings, picture } = await app.open(
+      path(`charts?dashboard=${id}&arrange=true`),
+      look,
+    );
+    const acts = page.getByRole("button", { name: /^(Acts|Add|Arrange|Done|Move|Take|Keep|Save)/ });
+    await page.getByRole("region", { name: "Calls read" }).locator("canvas").first().waitFor();
+    expect(await acts.count()).toBe(0);
+    expect(await page.getByText("New chart").count()).toBe(0);
+    await page.getByRole("button", { name: "Read only" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Overview" }).waitFor();
+    expect(await page.getByRole("menuitem").count()).toBe(0);
+    await page.getByRole("menuitemcheckbox", { name: "Overview" }).click();
+    await page.getByRole("region", { name: "Calls of models", exact: true }).waitFor();
+    expect(await acts.count()).toBe(0);
+    expect(await page.getByRole("button", { name: /^Change/ }).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+
+    await page.goto(app.service.url + path(`charts/edit?chart=${chart}`));
+    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+
+    // The question can be changed, to look at other numbers, and not saved.
+    const saves = page.getByRole("button", { name: /^(Save|Delete|Keep)/ });
+    expect(await saves.count()).toBe(0);
+    await picture("chart-edit-viewer");
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  async function create(what: "charts" | "dashboards", body: unknown): Promise<{ id: string }> {
+    return ((await app.call("POST", `/v1/${what}`, body)) as { data: { id: string } }).data;
+  }
+});
+
 describe("the alerts", () => {
   test.each(looks)("show what they would have done, $theme and $size", async (look) => {
     const { page, faults, findings, picture } = await app.open(path("alerts/edit"), look);

@@ -16,6 +16,8 @@ import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { useSettled } from "../../design/use-settled.ts";
+import { ReadOnlyNote } from "../../session/read-only-note.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { fromChart, toChartFields } from "./chart-messages.ts";
@@ -52,6 +54,8 @@ export function ChartEditPage() {
   );
 }
 
+const { createChart, updateChart } = ChartService.method;
+
 type BuilderProps = { readonly nameStored: string; readonly questionStored: Question };
 
 function Builder({ nameStored, questionStored }: BuilderProps) {
@@ -79,11 +83,15 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
       search: { range, ...(dashboard !== undefined && { dashboard }) },
     });
   });
+  const method = id === undefined ? createChart : updateChart;
+  const maySave = useMay()(method);
   const canSave = name.trim() !== "";
   const submit = () => {
     if (canSave) save.run({ id, name, question, dashboardId: search.dashboard });
   };
-  useCommands([{ id: "chart.save", title: "Save the chart", keys: "mod+enter", run: submit }]);
+  useCommands([
+    maySave && { id: "chart.save", title: "Save the chart", keys: "mod+enter", run: submit },
+  ]);
   return (
     <Page
       title={id === undefined ? "New chart" : "Change chart"}
@@ -98,6 +106,7 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
             aria-label="Name of the chart"
             placeholder="Name the chart"
             maxLength={256}
+            readOnly={!maySave}
             value={name}
             onChange={({ target }) => {
               setName(target.value);
@@ -109,15 +118,17 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
       actions={
         <>
           <TimeRangePicker value={range} onChange={(next) => setSearch({ range: next })} />
-          <Button
-            variant="primary"
-            disabled={!canSave}
-            title={canSave ? undefined : "Name the chart first"}
-            busyLabel={save.isBusy && "Saving…"}
-            onClick={submit}
-          >
-            Save
-          </Button>
+          {maySave ? (
+            <Button
+              variant="primary"
+              disabled={!canSave}
+              title={canSave ? undefined : "Name the chart first"}
+              busyLabel={save.isBusy && "Saving…"}
+              onClick={submit}
+            >
+              Save
+            </Button>
+          ) : null}
         </>
       }
     >
@@ -129,6 +140,7 @@ function Builder({ nameStored, questionStored }: BuilderProps) {
           onChange={(next) => setSearch({ question: next })}
         />
         <div className="chart-edit-answer">
+          <ReadOnlyNote method={method} />
           {save.error ? <ErrorState error={save.error} isInline /> : null}
           <QuestionAnswer
             label={name || "New chart"}
@@ -168,7 +180,6 @@ function useSave(onDone: (dashboard?: Dashboard) => void) {
   const createdId = useRef<string>(undefined);
   const save = useMutation<Dashboard | undefined, ApiError, SavedChart>({
     mutationFn: async ({ id, name, question, dashboardId }) => {
-      const { createChart, updateChart } = ChartService.method;
       const chart = toChartFields(name.trim(), question);
       const chartId = id ?? createdId.current;
       if (chartId === undefined) {

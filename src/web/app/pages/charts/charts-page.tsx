@@ -16,6 +16,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { DashboardMenu } from "./dashboard-menu.tsx";
@@ -26,7 +27,11 @@ import { type ChartEditSearch, chartsRoute, type ChartsSearch } from "./route.ts
 
 export function ChartsPage() {
   const search = chartsRoute.useSearch();
-  const { range = chartsRangeDefault, arrange = false } = search;
+  const { range = chartsRangeDefault } = search;
+  const may = useMay();
+  const mayArrange = may(DashboardService.method.updateDashboard);
+  const mayCreate = may(ChartService.method.createChart);
+  const arrange = mayArrange && search.arrange === true;
   const navigate = useNavigate();
   const projectId = useCurrentProjectId();
   const setSearch = useCallback(
@@ -48,8 +53,8 @@ export function ChartsPage() {
       search: newSearch,
     });
   useCommands([
-    { id: "charts.new", title: "New chart", keys: "n", run: newChart },
-    ...(shown
+    mayCreate && { id: "charts.new", title: "New chart", keys: "n", run: newChart },
+    ...(shown && mayArrange
       ? [
           {
             id: "charts.arrange",
@@ -66,7 +71,7 @@ export function ChartsPage() {
       actions={
         <>
           <TimeRangePicker value={range} onChange={setRange} />
-          <NewChartLink search={newSearch} />
+          {mayCreate ? <NewChartLink search={newSearch} /> : null}
         </>
       }
       toolbar={
@@ -76,7 +81,7 @@ export function ChartsPage() {
             shown={shown}
             onShow={(id) => setSearch({ dashboard: id, arrange: undefined })}
           />
-          {shown ? (
+          {shown && mayArrange ? (
             <Button
               size="small"
               icon={arrange ? <Check /> : <LayoutDashboard />}

@@ -9,6 +9,7 @@ import { Field, Input } from "../../design/input.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
+import { useMay } from "../../session/use-may.ts";
 
 export type DashboardMenuProps = {
   readonly dashboards: readonly Dashboard[];
@@ -18,6 +19,8 @@ export type DashboardMenuProps = {
 
 export function DashboardMenu({ dashboards, shown, onShow }: DashboardMenuProps) {
   const [panel, setPanel] = useState<"new" | "rename" | "delete">();
+  const may = useMay();
+  const { createDashboard, updateDashboard, deleteDashboard } = DashboardService.method;
   const close = () => setPanel(undefined);
   return (
     <>
@@ -39,17 +42,19 @@ export function DashboardMenu({ dashboards, shown, onShow }: DashboardMenuProps)
             onSelect: () => onShow(id),
           })),
           "line",
-          { label: "New dashboard", icon: <Plus />, onSelect: () => setPanel("new") },
-          ...(shown
-            ? [
-                { label: "Rename", onSelect: () => setPanel("rename") },
-                {
-                  label: "Delete dashboard",
-                  isDanger: true,
-                  onSelect: () => setPanel("delete"),
-                },
-              ]
-            : []),
+          may(createDashboard) && {
+            label: "New dashboard",
+            icon: <Plus />,
+            onSelect: () => setPanel("new"),
+          },
+          shown !== undefined &&
+            may(updateDashboard) && { label: "Rename", onSelect: () => setPanel("rename") },
+          shown !== undefined &&
+            may(deleteDashboard) && {
+              label: "Delete dashboard",
+              isDanger: true,
+              onSelect: () => setPanel("delete"),
+            },
         ]}
       />
       {panel === "new" ? <NameDialog onClose={close} onDone={onShow} /> : null}

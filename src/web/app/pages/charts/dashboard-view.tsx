@@ -13,6 +13,7 @@ import { Menu } from "../../design/menu.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
+import { useMay } from "../../session/use-may.ts";
 import { ChartAnswer } from "./chart-answer.tsx";
 import { fromChart } from "./chart-messages.ts";
 import { DashboardGrid } from "./dashboard-grid.tsx";
@@ -34,6 +35,9 @@ export function DashboardView(props: DashboardViewProps) {
   const navigate = useNavigate();
   const { tiles, setTiles, error } = useLayout(dashboard, isArranging);
   const [deleted, setDeleted] = useState<Chart>();
+  const may = useMay();
+  const mayArrange = may(DashboardService.method.updateDashboard);
+  const mayFill = mayArrange || may(ChartService.method.createChart);
   const chartOf = (id: string) => charts.find((chart) => chart.id === id);
   const edit = (id?: string) =>
     void navigate({
@@ -52,7 +56,7 @@ export function DashboardView(props: DashboardViewProps) {
         title={`“${dashboard.name}” has no charts yet`}
         action={<AddMenu charts={charts} tiles={tiles} onAdd={setTiles} onNew={() => edit()} />}
       >
-        Add a chart of the project, or build one.
+        {mayFill ? "Add a chart of the project, or build one." : null}
       </EmptyState>
     );
   }
@@ -70,10 +74,16 @@ export function DashboardView(props: DashboardViewProps) {
               <IconButton size="small" label={`Acts of ${name}`} icon={<EllipsisVertical />} />
             }
             items={[
-              { label: "Change", onSelect: () => edit(id) },
-              { label: "Take off the dashboard", onSelect: () => setTiles(removeTile(tiles, id)) },
+              may(ChartService.method.updateChart) && {
+                label: "Change",
+                onSelect: () => edit(id),
+              },
+              mayArrange && {
+                label: "Take off the dashboard",
+                onSelect: () => setTiles(removeTile(tiles, id)),
+              },
               "line",
-              {
+              may(ChartService.method.deleteChart) && {
                 label: "Delete chart",
                 isDanger: true,
                 onSelect: () => setDeleted(chartOf(id)),
@@ -149,7 +159,9 @@ type AddMenuProps = {
 };
 
 function AddMenu({ charts, tiles, onAdd, onNew }: AddMenuProps) {
-  const others = charts.filter(({ id }) => !tiles.some((tile) => tile.id === id));
+  const may = useMay();
+  const mayArrange = may(DashboardService.method.updateDashboard);
+  const others = charts.filter(({ id }) => mayArrange && !tiles.some((tile) => tile.id === id));
   return (
     <Menu
       trigger={
@@ -158,7 +170,11 @@ function AddMenu({ charts, tiles, onAdd, onNew }: AddMenuProps) {
         </Button>
       }
       items={[
-        { label: "Build a new one", icon: <Plus />, onSelect: onNew },
+        may(ChartService.method.createChart) && {
+          label: "Build a new one",
+          icon: <Plus />,
+          onSelect: onNew,
+        },
         ...(others.length === 0 ? [] : [{ heading: "Charts of the project" }]),
         ...others.slice(0, 40).map(({ id, name }) => ({
           label: name,

@@ -15,6 +15,7 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { showToast } from "../../design/toast.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { ChartAnswer } from "./chart-answer.tsx";
 import { toChartFields } from "./chart-messages.ts";
 import { DashboardGrid } from "./dashboard-grid.tsx";
@@ -30,6 +31,9 @@ export type OverviewViewProps = {
 export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
+  const may = useMay();
+  const mayBuild = may(ChartService.method.createChart);
+  const mayKeep = mayBuild && may(DashboardService.method.createDashboard);
   const keep = useKeep(projectId, onKept);
   const newest = useRpc(SessionService.method.listSessions, { limit: 1 });
   const edit = (id: string): void => {
@@ -55,14 +59,16 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
         tiles={overview}
         isArranging={false}
         onChange={() => undefined}
-        actionsOf={({ id, name }) => (
-          <IconButton
-            size="small"
-            label={`Change ${name}`}
-            icon={<Pencil />}
-            onClick={() => edit(id)}
-          />
-        )}
+        actionsOf={({ id, name }) =>
+          mayBuild && (
+            <IconButton
+              size="small"
+              label={`Change ${name}`}
+              icon={<Pencil />}
+              onClick={() => edit(id)}
+            />
+          )
+        }
         render={({ id, name }, heightPx) => {
           const tile = overview.find((one) => one.id === id);
           return tile === undefined ? null : (
@@ -79,9 +85,15 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
       <footer className="dashboard-foot">
         {keep.error ? <ErrorState error={toApiError(keep.error)} isInline /> : null}
         <p>This overview is the same for every project.</p>
-        <Button size="small" busyLabel={keep.isPending && "Keeping…"} onClick={() => keep.mutate()}>
-          Keep it as a dashboard of your own
-        </Button>
+        {mayKeep ? (
+          <Button
+            size="small"
+            busyLabel={keep.isPending && "Keeping…"}
+            onClick={() => keep.mutate()}
+          >
+            Keep it as a dashboard of your own
+          </Button>
+        ) : null}
       </footer>
     </>
   );
