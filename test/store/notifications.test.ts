@@ -53,15 +53,18 @@ const notice: store.Notice = {
   data: {},
 };
 
-test("pauses grow from 5 s to a day, and the eleventh attempt is the last", async () => {
-  const owner = await givenAnOwner();
-  const { project } = owner;
-  const { database } = testDatabase;
-  const id = await database.transaction(() =>
+/** Appends a notification and returns the input of its attempts. */
+async function append(owner: Awaited<ReturnType<typeof givenAnOwner>>) {
+  const id = await testDatabase.database.transaction(() =>
     notifications.append(owner, { ...notice, actor: "a test" }),
   );
-  const { projectId, orgId } = project;
-  const input = { projectId, orgId, notificationId: id ?? "", title: "A", actor: "a test" };
+  const { projectId, orgId } = owner.project;
+  return { projectId, orgId, notificationId: id ?? "", title: "A", actor: "a test" };
+}
+
+test("pauses grow from 5 s to a day, and the eleventh attempt is the last", async () => {
+  const owner = await givenAnOwner();
+  const input = await append(owner);
   receiver.answer(...Array.from({ length: 11 }, () => 503));
 
   const got = [];
@@ -80,19 +83,14 @@ test("pauses grow from 5 s to a day, and the eleventh attempt is the last", asyn
 test("the log names the channel of the last attempt", async () => {
   const owner = await givenAnOwner();
   const { project } = owner;
-  const { database } = testDatabase;
-  const id = await database.transaction(() =>
-    notifications.append(owner, { ...notice, actor: "a test" }),
-  );
-  const { projectId, orgId } = project;
-  const input = { projectId, orgId, notificationId: id ?? "", title: "A", actor: "a test" };
+  const input = await append(owner);
   const page = { limit: 1, after: undefined };
   receiver.answer(503);
   await notifications.attempt(input);
   const before = await notifications.list(owner, page);
   const critical = { channel: "SLACK", metadata: { url: receiver.url }, userIds: [] };
   const checked = await notifications.check("targets", project, { critical });
-  await database.transaction(() => notifications.put(owner, { checked }));
+  await testDatabase.database.transaction(() => notifications.put(owner, { checked }));
 
   await notifications.attempt(input);
 

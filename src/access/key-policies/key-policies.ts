@@ -1,12 +1,11 @@
 // Permissions that the fine-grained keys of an organization may carry. Source: docs/spec.md, "API
 // keys"; docs/decisions.md, 33.
 
-import { isDeepStrictEqual } from "node:util";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
 import { everything } from "../caller-memory.ts";
-import { changeInside } from "../change.ts";
+import { changeInside, isChange } from "../change.ts";
 import type { ChangeParts } from "../change.ts";
 import { findPatternFault } from "../permissions.ts";
 import type { Scope } from "../scope.ts";
@@ -54,17 +53,16 @@ export function createKeyPolicies(options: ChangeParts): KeyPolicies {
         const permissions = [...new Set(given)];
         assertPatterns(permissions);
         const before = (await store.lockPolicy(sql, scope.id)) ?? { permissions: defaultPolicy };
-        // The policy names the last caller who changed it, as the audit log does.
-        if (isDeepStrictEqual(before.permissions, permissions)) return { result: before };
-        const updatedBy = describeActor(actor);
-        const result = await store.upsertPolicy(sql, scope.id, { permissions, updatedBy });
-        if (!result) throw new Error("an upsert returned no row");
         const audit = {
           action: "api_key_policy.update",
           targetId: scope.id,
           before: { permissions: before.permissions },
           after: { permissions },
         };
+        if (!isChange(audit)) return { result: before };
+        const updatedBy = describeActor(actor);
+        const result = await store.upsertPolicy(sql, scope.id, { permissions, updatedBy });
+        if (!result) throw new Error("an upsert returned no row");
         // Every key of the organization may have lost or gained permissions.
         return { result, audit, forget: everything };
       }),

@@ -1,10 +1,9 @@
 // Model aliases of an organization, workspace or project: names for a list of models, which are
 // tried in order. Source: docs/decisions.md, 21.3, 34.2; docs/generations.md.
 
-import { isDeepStrictEqual } from "node:util";
 import { type Actor, describeActor } from "../../../base/actor.ts";
 import { savedModelLengthMax } from "../../../base/field-limits.ts";
-import { change, changeInside } from "../../../access/change.ts";
+import { change, changeInside, isChange } from "../../../access/change.ts";
 import type { ChangeParts } from "../../../access/change.ts";
 import type { ProjectScope, Scope } from "../../../access/scope.ts";
 import { refuse, ServiceError } from "../../../base/errors.ts";
@@ -99,20 +98,18 @@ async function put(
     const owner = toOwner(held);
     const count = await lockCount(sql, "model_aliases", owner);
     const before = await store.findAlias(sql, owner, name);
-    // An alias names the last caller who changed it, as the audit log does.
-    if (before && isDeepStrictEqual(before.targets, targets)) return { result: before };
     const row = { id: before?.id ?? createUuid(), targets, updatedBy: describeActor(actor) };
-    if (before) await store.updateAlias(sql, row);
-    else if (count < modelAliasesMax) await store.insertAlias(sql, { ...row, owner, name });
-    else refuse("name", `a scope has at most ${modelAliasesMax} aliases`);
-    const result = await get(sql, owner, name);
     const audit = {
       action: "model_alias.put",
       targetId: row.id,
       before: before && stateOf(before),
-      after: stateOf(result),
+      after: stateOf({ name, targets }),
     };
-    return { result, audit, forget: changeOf(owner) };
+    if (before && !isChange(audit)) return { result: before };
+    if (before) await store.updateAlias(sql, row);
+    else if (count < modelAliasesMax) await store.insertAlias(sql, { ...row, owner, name });
+    else refuse("name", `a scope has at most ${modelAliasesMax} aliases`);
+    return { result: await get(sql, owner, name), audit, forget: changeOf(owner) };
   });
 }
 
@@ -146,6 +143,6 @@ function parseName(text: string): string | undefined {
   return namePattern.test(text) ? text : undefined;
 }
 
-function stateOf({ name, targets }: Alias) {
+function stateOf({ name, targets }: Pick<Alias, "name" | "targets">) {
   return { name, targets };
 }
