@@ -1,6 +1,7 @@
 // Annotation queues in a real browser: made, and reviewed by keys alone.
 
 import { describe, expect, test } from "vitest";
+import { patience } from "../support/patience.ts";
 import type { TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
 
@@ -95,12 +96,19 @@ describe("queues", () => {
     const { page, faults } = await app.open(path(typeof rest === "string" ? rest : rest()));
     const row = page.getByRole("row").filter({ hasText: text });
     const link = row.getByRole("link").filter({ hasText: text });
-    const opensTab = async (click: () => Promise<void>): Promise<string> => {
-      const [tab] = await Promise.all([page.context().waitForEvent("page"), click()]);
-      await tab.waitForURL(address);
-      const url = tab.url();
-      await tab.close();
-      return url;
+    // Playwright does not report every tab that a click opens, so the browser is asked for them.
+    const session = await page.context().browser()?.newBrowserCDPSession();
+    const tabs = async () => {
+      const targets = (await session?.send("Target.getTargets"))?.targetInfos ?? [];
+      return targets.filter(({ url }) => address.test(url));
+    };
+    const opensTab = async (click: () => Promise<void>): Promise<string | undefined> => {
+      await click();
+      await expect.poll(tabs, patience).toHaveLength(1);
+      const [tab] = await tabs();
+      await session?.send("Target.closeTarget", { targetId: tab?.targetId ?? "" });
+      await expect.poll(tabs, patience).toEqual([]);
+      return tab?.url;
     };
     await link.waitFor();
     const before = page.url();
