@@ -185,6 +185,21 @@ test("each unusable answer costs what its tokens cost, and the last is kept", as
   ]);
 }, 300_000);
 
+test("an unusable answer costs its tokens where the alias has another model", async () => {
+  const run = await givenAnExecutableRun(service, "echo", 1);
+  const { project } = run;
+  await project.ok(`PUT /v1/projects/${project.projectId}/model_aliases/both`, {
+    targets: ["anthropic/claude-sonnet-4-5-no-finish", "openai/gpt-4o-mini"],
+  });
+
+  await run.start({ model: "both" });
+  await run.until("completed");
+
+  const { models } = await eventsOf(run);
+  const [{ metadata } = { metadata: {} }] = models;
+  expect((await run.get()).cost).toBeGreaterThan(2 * (metadata as { cost: number }).cost);
+}, 300_000);
+
 test("a cancelled execution keeps its answers, and goes on where it was", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 60);
   await run.start({ concurrency: 2 });

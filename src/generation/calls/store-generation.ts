@@ -54,16 +54,24 @@ export async function storeGeneration(
   return estimate;
 }
 
-/**
- * Returns what budgets count: the cost of the answer, and of unusable answers of providers that
- * were asked before; null if no price is known.
- */
+/** Returns what budgets count: the cost of all attempts; 0 for a call that providers refused. */
 function chargedCost(
+  prices: Prices,
+  generation: FinishedGeneration,
+  estimate: CostEstimate,
+): number | null {
+  return isRefused(generation) ? 0 : costOfAttempts(prices, generation, estimate);
+}
+
+/**
+ * Returns the cost of the answer, and of unusable answers of providers that were asked before, in
+ * US dollars; null if no price is known.
+ */
+export function costOfAttempts(
   prices: Prices,
   generation: FinishedGeneration,
   { cost }: CostEstimate,
 ): number | null {
-  if (isRefused(generation)) return 0;
   const others = generation.attempts.flatMap(({ unusable }) => {
     if (!unusable || unusable.answer === generation.answer) return [];
     return estimateOf(prices, { ...generation, ...unusable }).cost ?? [];

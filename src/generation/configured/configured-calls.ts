@@ -11,7 +11,7 @@ import { type CallEnd, toEventWrite } from "../calls/generation-event.ts";
 import { modelOf, type ModelRequest } from "../calls/model-call.ts";
 import type { ModelCalls } from "../calls/model-calls.ts";
 import type { GenerationIds } from "../calls/generation-event.ts";
-import { estimateOf } from "../calls/store-generation.ts";
+import { costOfAttempts, estimateOf } from "../calls/store-generation.ts";
 import { enterWaiting, type WaitingPlaces } from "../calls/waiting-places.ts";
 import { readWholeChat } from "../chat/answer.ts";
 import { withConfiguration } from "../chat/configured.ts";
@@ -43,7 +43,7 @@ export type ConfiguredCall = {
 export type ConfiguredEnd = {
   /** Model event with the answer or the failure. */
   readonly write: EventWrite;
-  /** Cost in US dollars, of an unusable answer too; null if unknown or nothing was called. */
+  /** Cost in US dollars, of unusable answers too; null if unknown or nothing was called. */
   readonly cost: number | null;
   /** Text of the failure. */
   readonly error?: string;
@@ -130,7 +130,7 @@ export function createConfiguredCalls(options: ConfiguredCallsOptions): Configur
     const { error } = end;
     return {
       write: toEventWrite(finished, estimate),
-      cost: estimate.cost,
+      cost: costOfAttempts(prices, finished, estimate),
       ...(error !== undefined && { error }),
     };
   }
