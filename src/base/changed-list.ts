@@ -3,7 +3,10 @@
 
 import { parseChoice } from "./choices.ts";
 
-/** Returns the reader of the lists of a change, among which `emptied` names those to be emptied. */
+/**
+ * Returns a reader of the lists of a change. `names` are all lists that the message can change, and
+ * `emptied` are those that it empties. Fails with INVALID_ARGUMENT if `emptied` has another name.
+ */
 export function changedLists(names: readonly string[], emptied: readonly string[]) {
   emptied.forEach((name, at) => parseChoice(`emptied_lists[${at}]`, names, name));
 

@@ -91,7 +91,7 @@ async function rankSplits(
   { plan, parts, splits, book, starts }: Parts,
   { pacer, hold }: CellOptions,
 ): Promise<Ranking> {
-  // One value needs no rank; its sums are kept for a chart of one bucket.
+  // One value needs no rank. A chart of one bucket goes on, because it uses the sums.
   if (splits.length <= 1 && starts.length > 1) return { top: [...splits.keys()] };
   const sums = await addUpSplits(book, { plan, parts, groups: splits.length }, pacer);
   const grouping = { ...bySplit, groups: splits.length };

@@ -24,7 +24,7 @@ export function percentileOfRuns(runs: readonly SortedRun[], part: number): numb
 
 /** With as few numbers left as this, sorting them is faster than cutting. */
 const fewNumbers = 64;
-/** Pivots are good ones where runs are alike; others shall not take for ever. */
+/** Limits the time if runs differ so much that pivots are far from the median. */
 const cutsMax = 100;
 
 /** Returns the number that would stand at `wanted` if all were sorted. */
@@ -65,7 +65,10 @@ function select(runs: readonly SortedRun[], wanted: number): number {
   return rest.sort()[place] as number;
 }
 
-/** Returns the middle number of the run in which the middle of all runs in turn lies. */
+/**
+ * Returns a number near the median, to halve the remaining numbers by: the runs are counted in
+ * their order up to half of all numbers, and the run reached then gives its own median.
+ */
 function pivotOf(
   runs: readonly SortedRun[],
   lows: Uint32Array,

@@ -41,7 +41,7 @@ function pairsBelow(a: SessionTree, b: SessionTree, pair: Pair): readonly Pair[]
   const inA = pair.a === undefined ? [] : childrenOf(a, pair.a);
   const inB = pair.b === undefined ? [] : childrenOf(b, pair.b);
   const free = new Map<string, number[]>();
-  // Backwards, so that the first one is taken first from the end.
+  // In reverse order, so that `pop` takes the first step of a name first.
   for (const at of inB.toReversed()) {
     const name = nameOf(b, at);
     const list = free.get(name);
