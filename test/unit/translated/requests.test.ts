@@ -190,6 +190,25 @@ describe("a chat request", () => {
     expect(got).toMatchObject(want as object);
   });
 
+  test("gives Google the results of one turn's calls in one turn", async () => {
+    const calls = ["call_1", "call_2"];
+    const assistant = {
+      ...called,
+      tool_calls: calls.map((id) => ({ ...called.tool_calls[0], id })),
+    };
+    const results = calls.map((id) => ({ role: "tool", tool_call_id: id, content: id }));
+
+    const got = await sent("google", { messages: [user, assistant, ...results, user] });
+
+    // Gemini refuses a turn with fewer results than the calls of the turn before it.
+    expect(got["contents"]).toMatchObject([
+      { role: "user" },
+      { role: "model", parts: [{ functionCall: {} }, { functionCall: {} }] },
+      { role: "user", parts: [{ functionResponse: {} }, { functionResponse: {} }] },
+      { role: "user", parts: [{ text: "Hello" }] },
+    ]);
+  });
+
   test("sends signed reasoning back as the provider gave it", async () => {
     const target = targetAt(standIn, "anthropic", `${models.anthropic}-reasoning`);
     const body = {

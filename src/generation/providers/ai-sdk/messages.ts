@@ -22,7 +22,7 @@ export function toPrompt(request: Fields, type: ProviderType): LanguageModelV4Pr
   const messages = request.list("messages") ?? request.refuse("messages", "must be given");
   if (messages.length === 0) request.refuse("messages", "must hold at least one message");
   const conversation: Conversation = { type, toolNames: new Map() };
-  return messages.flatMap((item) => {
+  const converted = messages.flatMap((item) => {
     const message = itemFields(item);
     const role = message.needText("role");
     const convert = Object.hasOwn(converters, role) ? converters[role] : undefined;
@@ -30,6 +30,18 @@ export function toPrompt(request: Fields, type: ProviderType): LanguageModelV4Pr
       ? convert(message, conversation)
       : message.refuse("role", `${untranslatable}: ${role}`);
   });
+  return joinToolResults(converted);
+}
+
+/** Joins results of tools that follow each other: Gemini wants those of one turn together. */
+function joinToolResults(messages: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  const joined: LanguageModelV4Prompt = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role === "tool" && last?.role === "tool") last.content.push(...message.content);
+    else joined.push(message);
+  }
+  return joined;
 }
 
 type Converter = (message: Fields, conversation: Conversation) => LanguageModelV4Message[];
