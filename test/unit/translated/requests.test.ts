@@ -326,8 +326,14 @@ const refusals: readonly Refusal[] = [
   { name: "response_format.type", body: { response_format: { type: "xml" } } },
   {
     name: "response_format",
-    types: ["anthropic"],
+    types: ["anthropic", "bedrock"],
     body: { response_format: { type: "json_object" } },
+    message: "requires a schema",
+  },
+  {
+    name: "response_format",
+    types: ["anthropic", "bedrock"],
+    body: { response_format: { type: "json_schema", json_schema: { name: "city" } } },
     message: "requires a schema",
   },
   { name: "tools[0].type", body: { tools: [{ type: "custom", custom: { name: "x" } }] } },

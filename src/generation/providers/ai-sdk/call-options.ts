@@ -29,7 +29,7 @@ export function toCallOptions(request: Fields, target: Target): LanguageModelV4C
       seed: request.integer("seed"),
       tools,
       toolChoice: toToolChoice(request, tools),
-      responseFormat: toResponseFormat(request),
+      responseFormat: toResponseFormat(request, target),
       reasoning: toEffort(request),
       providerOptions: toProviderOptions(request, target),
     }),
@@ -144,22 +144,22 @@ function toEffort(request: Fields): (typeof efforts)[number] | undefined {
 
 function toResponseFormat(
   request: Fields,
+  { connection }: Target,
 ): LanguageModelV4CallOptions["responseFormat"] | undefined {
   const format = request.fields("response_format");
   const type = format?.needText("type");
   if (!format || type === "text") return undefined;
-  if (type === "json_object") return { type: "json" };
-  if (type !== "json_schema") return format.refuse("type", untranslatable);
-  const asked = format.needFields("json_schema");
-  asked.only("name", "description", "schema", "strict");
-  return {
-    type: "json",
-    name: asked.needText("name"),
-    ...defined({
-      description: asked.text("description"),
-      schema: toSchema(asked.fields("schema")?.object),
-    }),
-  };
+  const isSchema = type === "json_schema";
+  if (!isSchema && type !== "json_object") return format.refuse("type", untranslatable);
+  const asked = isSchema ? format.needFields("json_schema") : undefined;
+  asked?.only("name", "description", "schema", "strict");
+  const schema = toSchema(asked?.fields("schema")?.object);
+  // Without a schema the SDK asks Bedrock for no JSON, and does not warn.
+  if (!schema && connection.type === "bedrock") {
+    request.refuse("response_format", `${untranslatable} (JSON response format requires a schema)`);
+  }
+  const named = defined({ name: asked?.needText("name"), description: asked?.text("description") });
+  return { type: "json", ...named, ...defined({ schema }) };
 }
 
 /** Returns options that the SDK has only under the name of a provider. */
