@@ -115,6 +115,14 @@ describe("a chat request", () => {
     expect(JSON.stringify(got)).toContain("iVBORw0KGgo=");
   });
 
+  test.each(translatedTypes)("reads the media type in any case for %s", async (type) => {
+    const url = image.replace("data:image/png", "DATA:Image/PNG");
+
+    const got = await sent(type, { messages: [withImage({ url })] });
+
+    expect(JSON.stringify(got)).toMatch(/"(?:image\/)?png"|"data:image\/png;/);
+  });
+
   test.each([
     { format: "wav", mediaType: "audio/wav" },
     { format: "mp3", mediaType: "audio/mpeg" },

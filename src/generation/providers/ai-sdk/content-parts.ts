@@ -65,7 +65,7 @@ function toImagePart(part: Fields, type: ProviderType): UserPart {
 function toImageFile(image: Fields, type: ProviderType): LanguageModelV4FilePart {
   const url = image.needText("url");
   const path = `${image.path}.url`;
-  if (url.startsWith("data:")) return inlineFile(url, path);
+  if (/^data:/i.test(url)) return inlineFile(url, path);
   return { type: "file", mediaType: "image/*", data: { type: "url", url: toUrl(url, path, type) } };
 }
 
@@ -120,12 +120,12 @@ function toFilePart(part: Fields): UserPart {
   return filename === undefined ? inline : { ...inline, filename };
 }
 
-const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,/;
+const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,/i;
 
 function inlineFile(url: string, path: string): LanguageModelV4FilePart {
   // Only the head is matched, because the data may be megabytes long.
   const head = dataUrl.exec(url.slice(0, 256));
-  const mediaType = head?.[1];
+  const mediaType = head?.[1]?.toLowerCase();
   if (mediaType === undefined)
     return refuse(path, "must be a data URL with a media type, in base64");
   return { type: "file", mediaType, data: { type: "data", data: url.slice(head?.[0].length) } };
