@@ -2,7 +2,9 @@
 // storage export (snake_case). Source: langfuse.com/docs, "Blob storage export field reference".
 
 import { isJsonObject, type JsonObject, type JsonValue, present } from "../../base/json.ts";
-import { toModelInputs, toModelOutputs } from "./chat.ts";
+import { tokenFields, toTokens } from "../../tracing/spans/conventions/langfuse.ts";
+import { toBucket, toModelInputs, toModelOutputs } from "../../tracing/spans/model-payload.ts";
+import { toNumber } from "../../tracing/spans/values.ts";
 import type { Mapped, Write } from "./mapping.ts";
 import {
   BadRecord,
@@ -14,10 +16,8 @@ import {
   takeNumber,
   takeText,
   takeTime,
-  toBucket,
   toEventId,
   toMetadata,
-  toNumber,
   toSessionId,
   unpack,
 } from "./source-record.ts";
@@ -65,8 +65,8 @@ function toTrace(record: SourceRecord): readonly Write[] {
     source: format,
     start_time,
     end_time: latency === undefined ? undefined : start_time + latency * 1_000,
-    inputs: toBucket(record.take("input"), "input"),
-    outputs: toBucket(record.take("output"), "output"),
+    inputs: toBucket(unpack(record.take("input")), "input"),
+    outputs: toBucket(unpack(record.take("output")), "output"),
     ...takeContext(record, { trace_id: traceId }),
   });
   return [{ kind: "event", eventId: sessionId, event }, ...inner];
@@ -89,7 +89,7 @@ function toObservation(record: SourceRecord): readonly Write[] {
   const isModel = event_type === "model";
   const session_id = toSessionId(format, traceId);
   const eventId = toEventId(format, traceId, id);
-  const [input, output] = [record.take("input"), record.take("output")];
+  const [input, output] = [record.take("input"), record.take("output")].map(unpack);
   const own = {
     trace_id: traceId,
     observation_id: id,
@@ -145,23 +145,15 @@ function takeConfig(record: SourceRecord): JsonObject {
   });
 }
 
-const usageNames = {
-  prompt_tokens: ["input", "prompt_tokens", "promptTokens", "input_tokens"],
-  completion_tokens: ["output", "completion_tokens", "completionTokens", "output_tokens"],
-  total_tokens: ["total", "total_tokens", "totalTokens"],
-  cache_read_input_tokens: ["cache_read_input_tokens", "input_cached_tokens", "input_cache_read"],
-  cache_write_input_tokens: ["cache_creation_input_tokens", "input_cache_creation"],
-  reasoning_tokens: ["output_reasoning_tokens", "output_reasoning"],
-} as const;
-
 // `usage_details` also has categories of its own names, so it stays raw as well.
 function takeUsage(record: SourceRecord): JsonObject {
-  const details = [record.look("usage_details"), record.look("usage")].map(unpack);
-  const sources = details.filter(isJsonObject);
-  const amounts: Record<string, JsonValue> = {};
-  for (const [field, names] of Object.entries(usageNames)) {
-    const inUsage = sources.flatMap((usage) => names.map((name) => toNumber(usage[name])));
-    const amount = inUsage.find((number) => number !== undefined) ?? takeNumber(record, field);
+  const [details, usage] = [record.look("usage_details"), record.look("usage")].map(unpack);
+  const amounts: Record<string, number> = {
+    ...(isJsonObject(usage) ? toTokens(usage) : {}),
+    ...(isJsonObject(details) ? toTokens(details) : {}),
+  };
+  for (const field of tokenFields) {
+    const amount = amounts[field] ?? takeNumber(record, field);
     if (amount !== undefined) amounts[field] = amount;
   }
   return amounts;

@@ -2,7 +2,8 @@
 // Source: docs.langchain.com/langsmith/run-data-format.
 
 import { isJsonObject, type JsonObject, type JsonValue, present } from "../../base/json.ts";
-import { toModelInputs, toModelOutputs } from "./chat.ts";
+import { toBucket, toModelInputs, toModelOutputs } from "../../tracing/spans/model-payload.ts";
+import { toNumber } from "../../tracing/spans/values.ts";
 import type { Mapped, Write } from "./mapping.ts";
 import {
   BadRecord,
@@ -14,10 +15,8 @@ import {
   takeNumber,
   takeText,
   takeTime,
-  toBucket,
   toEventId,
   toMetadata,
-  toNumber,
   toSessionId,
   unpack,
 } from "./source-record.ts";
@@ -93,7 +92,7 @@ function takeParent(record: SourceRecord): string | undefined {
 }
 
 function takePayload(record: SourceRecord, isModel: boolean): JsonObject {
-  const [inputs, outputs] = [record.take("inputs"), record.take("outputs")];
+  const [inputs, outputs] = [record.take("inputs"), record.take("outputs")].map(unpack);
   if (!isModel) return { inputs: toBucket(inputs, "input"), outputs: toBucket(outputs, "output") };
   return { inputs: toModelInputs(inputs), outputs: toModelOutputs(outputs) };
 }

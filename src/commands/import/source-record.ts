@@ -12,6 +12,7 @@ import {
   tryParseJson,
 } from "../../base/json.ts";
 import { parseTimeMs } from "../../base/iso-time.ts";
+import { toNumber } from "../../tracing/spans/values.ts";
 
 /** Error for a record that becomes no event; the message is the reason in the report. */
 export class BadRecord extends Error {}
@@ -79,14 +80,6 @@ export function takeNumber(record: SourceRecord, name: string): number | undefin
   return number;
 }
 
-/** Returns a number, or the number that text spells; undefined for anything else. */
-export function toNumber(value: JsonValue | undefined): number | undefined {
-  if (typeof value === "number") return value;
-  if (typeof value !== "string" || value.trim() === "") return undefined;
-  const number = Number(value);
-  return Number.isFinite(number) ? number : undefined;
-}
-
 /** Returns Unix milliseconds; throws BadRecord if the field is present and is not a time. */
 export function takeTime(record: SourceRecord, name: string): number | undefined {
   const value = record.take(name);
@@ -100,13 +93,6 @@ export function takeTime(record: SourceRecord, name: string): number | undefined
 export function unpack(value: JsonValue | undefined): JsonValue | undefined {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   return tryParseJson(value) ?? value;
-}
-
-/** Returns a bucket of a payload: objects as they are, anything else under `name`. */
-export function toBucket(payload: JsonValue | undefined, name: string): JsonObject {
-  const value = unpack(payload);
-  if (value === undefined || value === null) return {};
-  return isJsonObject(value) ? value : { [name]: value };
 }
 
 /** Returns the session id of a trace: its own UUID, 32 hex digits as one, else a derived UUID. */

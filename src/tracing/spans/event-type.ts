@@ -39,6 +39,30 @@ const byOpenInferenceKind: Readonly<Record<string, EventType>> = {
   GUARDRAIL: "tool",
 };
 
+// Its embeddings are calls of a model, but its exporter names retrievals as embeddings.
+const byLangSmithKind: Readonly<Record<string, EventType>> = {
+  llm: "model",
+  embedding: "model",
+  tool: "tool",
+  retriever: "tool",
+  chain: "chain",
+  parser: "chain",
+  prompt: "chain",
+};
+
+const byLangfuseType: Readonly<Record<string, EventType>> = {
+  generation: "model",
+  embedding: "model",
+  tool: "tool",
+  retriever: "tool",
+  span: "chain",
+  agent: "chain",
+  chain: "chain",
+  evaluator: "chain",
+  event: "chain",
+  guardrail: "chain",
+};
+
 const byTraceloopKind: Readonly<Record<string, EventType>> = {
   workflow: "chain",
   task: "chain",
@@ -55,10 +79,12 @@ const byRequestType: Readonly<Record<string, EventType>> = {
 
 /** Tables in order; the first that knows the attribute's value decides. */
 const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>])[] = [
+  ["langsmith.span.kind", byLangSmithKind],
   ["gen_ai.operation.name", byOperation],
   ["openinference.span.kind", byOpenInferenceKind],
   ["traceloop.span.kind", byTraceloopKind],
   ["llm.request.type", byRequestType],
+  ["langfuse.observation.type", byLangfuseType],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */
@@ -109,10 +135,10 @@ const notByName = [
 ];
 
 /**
- * Infers the type of a span's event, in this order: the sender's explicit type,
- * `gen_ai.operation.name`, span kinds of OpenInference and Traceloop, Vercel's operation, other
- * model or tool attributes, the span's name; otherwise it is a tool. An unknown operation name or
- * kind decides nothing.
+ * Infers the type of a span's event, in this order: the sender's explicit type, LangSmith's span
+ * kind, `gen_ai.operation.name`, span kinds of OpenInference, Traceloop and Langfuse, Vercel's
+ * operation, other model or tool attributes, the span's name; otherwise it is a tool. An unknown
+ * operation name or kind decides nothing.
  */
 export function inferEventType(span: Span): EventType {
   return (

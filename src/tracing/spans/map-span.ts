@@ -15,6 +15,8 @@ import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
 import { googleAdk } from "./conventions/google-adk.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
+import { langfuse } from "./conventions/langfuse.ts";
+import { langSmith } from "./conventions/langsmith.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
 import { strands } from "./conventions/strands.ts";
@@ -26,11 +28,12 @@ import { compileFields, placeFields } from "./fields.ts";
 import { firstText, identityKeys, type Identity } from "./identity.ts";
 import type { Attributes, Span } from "./span.ts";
 import { spanError } from "./span-error.ts";
-import { isSameJson } from "./values.ts";
+import { isSameJson, toNumber } from "./values.ts";
 
 /** Conventions of attributes; where several give a field, the first in this order wins. */
 const conventions: readonly Convention[] = [
   honeyhive,
+  langSmith,
   genAi,
   genAiLegacy,
   openInference,
@@ -39,6 +42,7 @@ const conventions: readonly Convention[] = [
   pydanticAi,
   strands,
   googleAdk,
+  langfuse,
 ];
 
 const fieldTables = conventions.map((convention) => convention.fields);
@@ -155,19 +159,12 @@ function deriveFields(draft: Draft): void {
   const reasons = metadata["finish_reasons"];
   const reason = isJsonArray(reasons) ? reasons[0] : undefined;
   if (reason !== undefined) place(draft, "metadata", "finish_reason", reason);
-  const prompt = tokens(metadata["prompt_tokens"]);
-  const completion = tokens(metadata["completion_tokens"]);
+  // Counts may be numeric text (docs/spec.md, "Event record").
+  const prompt = toNumber(metadata["prompt_tokens"]);
+  const completion = toNumber(metadata["completion_tokens"]);
   if (prompt !== undefined && completion !== undefined) {
     place(draft, "metadata", "total_tokens", prompt + completion);
   }
-}
-
-// Counts may be numeric text (docs/spec.md, "Event record").
-function tokens(value: JsonValue | undefined): number | undefined {
-  if (typeof value === "number") return value;
-  if (typeof value !== "string" || value.trim() === "") return undefined;
-  const count = Number(value);
-  return Number.isFinite(count) ? count : undefined;
 }
 
 function describeSpan(draft: Draft): void {

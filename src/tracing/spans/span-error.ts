@@ -5,13 +5,15 @@ import type { JsonValue } from "../../base/json.ts";
 import type { Draft } from "./draft.ts";
 import { take } from "./draft.ts";
 
+const langfuseLevel = "langfuse.observation.level";
+
 /** Error of a failed span without any text. */
 const unnamedError = "error";
 
 /**
  * Returns the error of a failed span, never empty: the sender's own text, the status message, the
- * last exception's message or type, `error.message`, or `error.type`. Undefined if the span did not
- * fail. An exception alone is a failure unless the status is ok.
+ * last exception's message or type, `error.message`, Langfuse's message, or `error.type`. Undefined
+ * if the span did not fail. An exception alone is a failure unless the status is ok.
  */
 export function spanError(draft: Draft): string | undefined {
   const own = text(take(draft, "honeyhive_error"));
@@ -19,12 +21,15 @@ export function spanError(draft: Draft): string | undefined {
   const { span } = draft;
   if (span.status === "ok") return undefined;
   const exception = span.events.findLast((event) => event.name === "exception")?.attributes;
-  if (span.status !== "error" && exception === undefined) return undefined;
+  // Langfuse's SDK for JavaScript sets no status.
+  const isFailed = span.status === "error" || span.attributes.get(langfuseLevel) === "ERROR";
+  if (!isFailed && exception === undefined) return undefined;
   return (
     text(span.statusMessage) ??
     text(exception?.get("exception.message")) ??
     text(exception?.get("exception.type")) ??
     text(span.attributes.get("error.message")) ??
+    text(span.attributes.get("langfuse.observation.status_message")) ??
     text(span.attributes.get("error.type")) ??
     unnamedError
   );

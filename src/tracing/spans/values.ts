@@ -133,6 +133,14 @@ function toItems(node: Node): JsonValue[] | undefined {
   return items;
 }
 
+/** Returns a number, or the number that text spells; undefined for anything else. */
+export function toNumber(value: JsonValue | undefined): number | undefined {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : undefined;
+}
+
 /** Returns whether a key is the index of a list. */
 export function isIndex(key: string): boolean {
   return /^\d{1,9}$/.test(key);

@@ -1,8 +1,13 @@
 // Inputs and outputs of model calls in the forms of Langfuse and LangSmith, as chat messages.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { type Message, readMessage, readMessages } from "../../tracing/spans/messages.ts";
-import { hasKeys, toBucket, unpack } from "./source-record.ts";
+import { type Message, readMessage, readMessages } from "./messages.ts";
+
+/** Returns a bucket of a payload: objects as they are, anything else under `name`. */
+export function toBucket(value: JsonValue | undefined, name: string): JsonObject {
+  if (value === undefined || value === null) return {};
+  return isJsonObject(value) ? value : { [name]: value };
+}
 
 const langChainRoles: Readonly<Record<string, string>> = {
   human: "user",
@@ -20,8 +25,7 @@ const langChainRoles: Readonly<Record<string, string>> = {
 };
 
 /** Returns `inputs` of a model call: messages as chat_history, other keys beside it. */
-export function toModelInputs(payload: JsonValue | undefined): JsonObject {
-  const value = unpack(payload);
+export function toModelInputs(value: JsonValue | undefined): JsonObject {
   const messages = isJsonObject(value) ? value["messages"] : value;
   const history = typeof messages === "string" ? undefined : toHistory(messages);
   if (history === undefined) return toBucket(value, "input");
@@ -60,8 +64,7 @@ function roleOf(type: JsonValue | undefined): string | undefined {
 }
 
 /** Returns `outputs` of a model call: role and content of the reply, other keys beside them. */
-export function toModelOutputs(payload: JsonValue | undefined): JsonObject {
-  const value = unpack(payload);
+export function toModelOutputs(value: JsonValue | undefined): JsonObject {
   if (typeof value === "string") return { role: "assistant", content: value };
   if (!isJsonObject(value)) {
     const replies = toHistory(value);
@@ -79,7 +82,7 @@ export function toModelOutputs(payload: JsonValue | undefined): JsonObject {
     return { ...only, response: rest };
   }
   const message = fromLangChain(value);
-  if (isJsonObject(message) && typeof message["role"] === "string" && hasKeys(message)) {
+  if (isJsonObject(message) && typeof message["role"] === "string") {
     const read = readMessage(message, "assistant");
     if (read.length === 1) return read[0] ?? value;
   }

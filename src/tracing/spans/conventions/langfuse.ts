@@ -1,0 +1,96 @@
+// Langfuse: the observations of its SDKs, with input, output, usage and costs as JSON text.
+// Source: npm @langfuse/tracing 5, PyPI langfuse 5.
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
+import { hasPrefix, move, movePayload, placeOrKeep, type Draft } from "../draft.ts";
+import { toModelInputs, toModelOutputs } from "../model-payload.ts";
+import { parseJsonText, parseScalarText, toNumber } from "../values.ts";
+import type { Convention } from "./convention.ts";
+
+const prefix = "langfuse.observation.";
+
+export const langfuse: Convention = {
+  fields: {
+    [`${prefix}type`]: "metadata.observation_type",
+    [`${prefix}model.name`]: "config.model",
+    [`${prefix}prompt.name`]: "metadata.prompt_name",
+    [`${prefix}prompt.version`]: "metadata.prompt_version",
+    "langfuse.environment": "metadata.environment",
+    "langfuse.release": "metadata.release",
+    "langfuse.version": "metadata.version",
+    "langfuse.trace.tags": "metadata.tags",
+  },
+  usage: {},
+  read(draft) {
+    if (!hasPrefix(draft, prefix)) return;
+    move(draft, `${prefix}model.parameters`, "config", "hyperparameters");
+    move(
+      draft,
+      `${prefix}completion_start_time`,
+      "metadata",
+      "completion_start_time",
+      parseScalarText,
+    );
+    const isModel = draft.eventType === "model";
+    movePayload(draft, `${prefix}input`, "inputs", "input", isModel ? readInput : parseJsonText);
+    movePayload(
+      draft,
+      `${prefix}output`,
+      "outputs",
+      "result",
+      isModel ? readOutput : parseJsonText,
+    );
+    if (isModel) readAmounts(draft);
+  },
+};
+
+function readInput(value: JsonValue): JsonValue {
+  return toModelInputs(parseJsonText(value));
+}
+
+function readOutput(value: JsonValue): JsonValue {
+  return toModelOutputs(parseJsonText(value));
+}
+
+// Both also have categories of the sender's own names, so they stay as well.
+function readAmounts(draft: Draft): void {
+  const usage = parseJsonText(draft.left.get(`${prefix}usage_details`) ?? null);
+  const costs = parseJsonText(draft.left.get(`${prefix}cost_details`) ?? null);
+  const amounts = {
+    ...(isJsonObject(usage) ? toTokens(usage) : {}),
+    ...(isJsonObject(costs) ? toCost(costs) : {}),
+  };
+  for (const [field, amount] of Object.entries(amounts)) {
+    placeOrKeep(draft, "metadata", field, amount, `${prefix}${field}`);
+  }
+}
+
+/** Names of Langfuse's own usage, and of OpenAI's, which its client passes on unchanged. */
+const usageNames = {
+  prompt_tokens: ["input", "prompt_tokens", "promptTokens", "input_tokens"],
+  completion_tokens: ["output", "completion_tokens", "completionTokens", "output_tokens"],
+  total_tokens: ["total", "total_tokens", "totalTokens"],
+  cache_read_input_tokens: ["cache_read_input_tokens", "input_cached_tokens", "input_cache_read"],
+  cache_write_input_tokens: ["cache_creation_input_tokens", "input_cache_creation"],
+  reasoning_tokens: ["output_reasoning_tokens", "output_reasoning"],
+} as const;
+
+export const tokenFields = Object.keys(usageNames);
+
+/** Returns the counts of Langfuse's usage under the names of `metadata`. */
+export function toTokens(usage: JsonObject): Readonly<Record<string, number>> {
+  const tokens: Record<string, number> = {};
+  for (const [field, names] of Object.entries(usageNames)) {
+    const counts = names.map((name) => toNumber(usage[name]));
+    const count = counts.find((one) => one !== undefined);
+    if (count !== undefined) tokens[field] = count;
+  }
+  return tokens;
+}
+
+// Without a total, what it costs is the sum of its parts.
+function toCost(costs: JsonObject): Readonly<Record<string, number>> {
+  const parts = Object.values(costs).flatMap((cost) => toNumber(cost) ?? []);
+  if (parts.length === 0) return {};
+  return { cost: toNumber(costs["total"]) ?? parts.reduce((sum, part) => sum + part, 0) };
+}
