@@ -22,7 +22,10 @@ export type Letter = {
 /** SMTP codes from here on are permanent. Source: RFC 5321, 4.2.1. */
 const permanentMin = 500;
 
-/** Sends a mail once. Never fails: the outcome has the reason, without a password. */
+/**
+ * Sends a mail once. Never fails: the outcome has the reason, without a password, and which
+ * addresses took the mail if others did not.
+ */
 export async function sendMail(
   { url, from }: MailServer,
   { id, to, subject, text }: Letter,
@@ -38,7 +41,7 @@ export async function sendMail(
   });
   const host = from.split("@").at(-1)?.replace(/>$/, "") ?? "waggle";
   try {
-    await transport.sendMail({
+    const { accepted, rejectedErrors = [] } = await transport.sendMail({
       from,
       to: [...to],
       subject,
@@ -46,7 +49,15 @@ export async function sendMail(
       messageId: `<${id}@${host}>`,
       headers: { "X-Waggle-Notification": id },
     });
-    return { error: null };
+    if (rejectedErrors.length === 0) return { error: null };
+    const codes = rejectedErrors.map(({ responseCode = 0 }) => responseCode);
+    const status = [...new Set(codes)].join(", ");
+    const taken = new Set(accepted.map((address) => address.toLowerCase()));
+    return {
+      error: `the mail server refused ${codes.length} of ${to.length} addresses (status ${status})`,
+      isFinal: codes.every((code) => code >= permanentMin),
+      reached: to.filter((address) => taken.has(address.toLowerCase())),
+    };
   } catch (error) {
     const { code = "unknown", responseCode } = error as { code?: string; responseCode?: number };
     const status = responseCode === undefined ? "" : `, status ${responseCode}`;

@@ -118,7 +118,10 @@ export function createNotifications(options: NotificationsOptions): Notification
       const found = await members.findInside(orgId, target.userIds);
       const to = [...new Set([...target.emails, ...found.map(({ email }) => email)])];
       if (to.length === 0) return { error: "none of its members is left", isFinal: true };
-      return sendMail(mail, { id: row.id, to, subject: row.title, text: row.body });
+      const reached = row.attempts.flatMap((attempt) => attempt.reached ?? []);
+      const left = to.filter((address) => !reached.includes(address));
+      if (left.length === 0) return { error: null };
+      return sendMail(mail, { id: row.id, to: left, subject: row.title, text: row.body });
     }
     const secrets = tryOpen(keys, targetsRow);
     if (secrets === undefined) return { error: "its secret cannot be opened; set it again" };
@@ -149,9 +152,9 @@ export function createNotifications(options: NotificationsOptions): Notification
   /** Sends a notification once and records it. */
   async function send(row: NotificationRow, orgId: string, isLast: boolean): Promise<PostOutcome> {
     const targetsRow = await store.findTargets(database.sql(), keyOf(row));
-    const { error, isFinal = false } = await write(row, targetsRow, orgId);
+    const { error, reached, isFinal = false } = await write(row, targetsRow, orgId);
     const state = error === null ? "delivered" : isFinal || isLast ? "failed" : "pending";
-    const attempt = { atMs: Date.now(), error };
+    const attempt = { atMs: Date.now(), error, ...(reached && { reached }) };
     // The target may have changed since the notification was asked for, or since the last attempt.
     const { channel } = targetsRow?.targets[row.role] ?? row;
     await store.addAttempt(database.sql(), row, { attempt, state, channel });

@@ -17,6 +17,8 @@ export type Attempt = {
   readonly atMs: number;
   /** Null if the target accepted the notification. */
   readonly error: string | null;
+  /** Addresses that took a mail which others did not take. */
+  readonly reached?: readonly string[];
 };
 
 export type NotificationState = "pending" | "delivered" | "failed";

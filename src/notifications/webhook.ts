@@ -6,6 +6,7 @@ import { Client } from "undici";
 import { AddressError } from "../base/address-guard.ts";
 import { createGuardedConnector, type SocketGuard } from "../base/guarded-connect.ts";
 import { deliveryMsMax } from "../base/tenant-limits.ts";
+import type { Attempt } from "./store.ts";
 
 const connectMsMax = 5_000;
 /** An answer is read only to its end: nothing of it is kept. */
@@ -32,8 +33,11 @@ export type PostOptions = {
   readonly body: string;
 };
 
-/** Answer of a target: its error, and whether another attempt is useless. */
-export type PostOutcome = { readonly error: string | null; readonly isFinal?: boolean };
+/** Answer of a target. */
+export type PostOutcome = Pick<Attempt, "error" | "reached"> & {
+  /** Whether another attempt is useless. */
+  readonly isFinal?: boolean;
+};
 
 /** The target is gone for good. Source: the Standard Webhooks specification. */
 const goneStatus = 410;

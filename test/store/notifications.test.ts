@@ -5,24 +5,33 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEncryptionKeys } from "../../src/access/encryption-keys.ts";
 import { createAddressGuard } from "../../src/base/address-guard.ts";
 import { createUuid } from "../../src/base/ids.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { findProject, createScopes } from "../../src/controlplane/scopes/scopes.ts";
 import { createNotifications, type Notifications } from "../../src/notifications/notifications.ts";
 import * as store from "../../src/notifications/store.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
-import { type Receiver, startReceiver } from "../support/alerts.ts";
+import {
+  type MailReceiver,
+  type Receiver,
+  startMailReceiver,
+  startReceiver,
+} from "../support/alerts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { givenAProject } from "../support/project.ts";
 
 let testDatabase: TestDatabase;
 let receiver: Receiver;
+let mail: MailReceiver;
 let notifications: Notifications;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   receiver = await startReceiver();
+  mail = await startMailReceiver();
   const { database } = testDatabase;
   notifications = createNotifications({
-    ...{ database, outbox: createOutbox(database), mail: undefined },
+    ...{ database, outbox: createOutbox(database) },
+    mail: { url: mail.url, from: "alerts@waggle.example" },
     keys: createEncryptionKeys([{ id: "test", key: Buffer.alloc(32, 7) }]),
     addressGuard: createAddressGuard({ privateHosts: [receiver.host] }),
     members: { findInside: () => Promise.resolve([]) },
@@ -30,16 +39,17 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await receiver.stop();
+  await mail.stop();
   await testDatabase.drop();
 });
 
-async function givenAnOwner() {
+async function givenAnOwner(channel = "WEBHOOK", metadata: JsonObject = { url: receiver.url }) {
   const { database } = testDatabase;
   const { projectId } = await givenAProject(database, `p ${createUuid()}`);
   const project = await findProject(createScopes(database), projectId);
   if (!project) throw new Error("the project is absent");
   const owner = { project, id: createUuid() };
-  const critical = { channel: "WEBHOOK", metadata: { url: receiver.url }, userIds: [] };
+  const critical = { channel, metadata, userIds: [] };
   const checked = await notifications.check("targets", project, { critical });
   await database.transaction(() => notifications.put(owner, { checked }));
   return owner;
@@ -97,6 +107,35 @@ test("the log names the channel of the last attempt", async () => {
   const after = await notifications.list(owner, page);
   expect(before.items).toMatchObject([{ channel: "WEBHOOK", state: "pending" }]);
   expect(after.items).toMatchObject([{ channel: "SLACK", state: "delivered" }]);
+});
+
+test("a mail that an address puts off is sent again to that address alone", async () => {
+  const input = await append(
+    await givenAnOwner("EMAIL", { emails: ["ops@A.example", "later@busy.example"] }),
+  );
+  mail.mails.length = 0;
+
+  const first = await notifications.attempt(input);
+  const second = await notifications.attempt(input);
+
+  expect(first).toMatchObject({ kind: "again", attempts: 1 });
+  expect(second).toEqual({ kind: "delivered", attempts: 2 });
+  expect(mail.mails.map(({ to }) => to)).toEqual([["ops@a.example"], ["later@busy.example"]]);
+});
+
+test("a mail that one of its addresses refuses has failed, and says so", async () => {
+  const emails = ["nobody@refused.example", "ops@a.example"];
+  const owner = await givenAnOwner("EMAIL", { emails });
+  mail.mails.length = 0;
+
+  const got = await notifications.attempt(await append(owner));
+
+  const { items } = await notifications.list(owner, { limit: 1, after: undefined });
+  expect(got).toEqual({ kind: "failed", attempts: 1 });
+  expect(items[0]?.attempts).toMatchObject([
+    { error: "the mail server refused 1 of 2 addresses (status 550)" },
+  ]);
+  expect(mail.mails.map(({ to }) => to)).toEqual([["ops@a.example"]]);
 });
 
 test("the log keeps the newest notifications, and those that wait", async () => {

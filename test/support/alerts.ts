@@ -66,9 +66,13 @@ export type MailReceiver = {
   stop(): Promise<void>;
 };
 
-/** Starts an SMTP server with one account; it refuses mails to addresses at `refused.example`. */
+/**
+ * Starts an SMTP server with one account; it refuses mails to addresses at `refused.example`, and
+ * puts the first mail to each address at `busy.example` off.
+ */
 export async function startMailReceiver(): Promise<MailReceiver> {
   const mails: MailReceiver["mails"] = [];
+  const putOff = new Set<string>();
   const server = new SMTPServer({
     disabledCommands: ["STARTTLS"],
     allowInsecureAuth: true,
@@ -77,11 +81,13 @@ export async function startMailReceiver(): Promise<MailReceiver> {
       else done(new Error("no such account"));
     },
     onRcptTo({ address }, _session, done) {
-      if (!address.endsWith("@refused.example")) {
+      const isBusy = address.endsWith("@busy.example") && !putOff.has(address);
+      if (isBusy) putOff.add(address);
+      if (!isBusy && !address.endsWith("@refused.example")) {
         done();
         return;
       }
-      done(Object.assign(new Error("no such mailbox"), { responseCode: 550 }));
+      done(Object.assign(new Error("not now"), { responseCode: isBusy ? 450 : 550 }));
     },
     onData(stream, { envelope }, done) {
       let text = "";
