@@ -128,7 +128,7 @@ export function createNotifications(options: NotificationsOptions): Notification
     const url = secrets.urls?.[row.role];
     if (url === undefined) return { error: "it has no address any more", isFinal: true };
     if (target.channel === "SLACK") {
-      return postJson(addressGuard, { url, body: JSON.stringify({ text: textOf(row) }) });
+      return postJson(addressGuard, { url, body: JSON.stringify({ text: slackTextOf(row) }) });
     }
     const body = JSON.stringify(payloadOf(row));
     const signature = { id: row.id, atMs: Date.now(), body };
@@ -277,6 +277,8 @@ function payloadOf({ type, createdAt, data }: NotificationRow) {
   return { type, timestamp: createdAt.toISOString(), data };
 }
 
-function textOf({ title, body }: NotificationRow): string {
-  return `*${title}*\n${body}`;
+/** Replaces what Slack would take as a link or a mention, such as `<!channel>`. */
+function slackTextOf({ title, body }: NotificationRow): string {
+  const text = `*${title}*\n${body}`;
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -64,9 +64,9 @@ const notice: store.Notice = {
 };
 
 /** Appends a notification and returns the input of its attempts. */
-async function append(owner: Awaited<ReturnType<typeof givenAnOwner>>) {
+async function append(owner: Awaited<ReturnType<typeof givenAnOwner>>, said = notice) {
   const id = await testDatabase.database.transaction(() =>
-    notifications.append(owner, { ...notice, actor: "a test" }),
+    notifications.append(owner, { ...said, actor: "a test" }),
   );
   const { projectId, orgId } = owner.project;
   return { projectId, orgId, notificationId: id ?? "", title: "A", actor: "a test" };
@@ -136,6 +136,16 @@ test("a mail that one of its addresses refuses has failed, and says so", async (
     { error: "the mail server refused 1 of 2 addresses (status 550)" },
   ]);
   expect(mail.mails.map(({ to }) => to)).toEqual([["ops@a.example"]]);
+});
+
+test("names make no links and mentions in Slack", async () => {
+  const owner = await givenAnOwner("SLACK");
+  receiver.received.length = 0;
+
+  await notifications.attempt(await append(owner, { ...notice, title: "<!channel> R&D" }));
+
+  const bodies = receiver.received.map(({ body }) => JSON.parse(body) as unknown);
+  expect(bodies).toEqual([{ text: "*&lt;!channel&gt; R&amp;D*\nb" }]);
 });
 
 test("the log keeps the newest notifications, and those that wait", async () => {
