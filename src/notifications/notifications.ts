@@ -194,8 +194,7 @@ export function createNotifications(options: NotificationsOptions): Notification
 
     async find({ project, id }) {
       const key = { projectId: project.projectId, ownerId: id };
-      const targets = (await store.findTargets(database.sql(), key))?.targets;
-      return targets && Object.keys(targets).length > 0 ? targets : undefined;
+      return (await store.findTargets(database.sql(), key))?.targets;
     },
 
     async clear({ project, id }) {

@@ -56,13 +56,15 @@ function toTargetsRow({ sealed, keyId, ...row }: StoredTargets): TargetsRow {
   return { ...row, seal: sealed === null || keyId === null ? null : { sealed, keyId } };
 }
 
+/** Returns the targets of an owner; undefined if it has none, or no longer. */
 export async function findTargets(sql: Sql, key: OwnerKey): Promise<TargetsRow | undefined> {
   const [row] = await sql<StoredTargets[]>`
     select
       project_id as "projectId", owner_id as "ownerId", targets, sealed,
       encryption_key_id as "keyId"
     from notification_targets
-    where project_id = ${key.projectId} and owner_id = ${key.ownerId}`;
+    where project_id = ${key.projectId} and owner_id = ${key.ownerId}
+      and targets::text <> '{}'`;
   return row && toTargetsRow(row);
 }
 

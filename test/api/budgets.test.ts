@@ -148,7 +148,7 @@ test("a call that spends all at once is told of once; the log has each notificat
   expect(second).not.toHaveProperty("next_cursor");
 });
 
-test("a budget whose targets are taken away keeps its log", async () => {
+test("a budget whose targets are taken away keeps its log, and takes others", async () => {
   const { budgets, create, get } = await givenAProject();
   const critical = { channel: "WEBHOOK", metadata: { url: nowhere } };
   const id = await create({ amount: 1, period: "DAY", notification_details: { critical } });
@@ -161,6 +161,16 @@ test("a budget whose targets are taken away keeps its log", async () => {
   expect(await budgets("POST", `/${id}/test`, {})).toMatchObject({ status: 400 });
   const { json } = await budgets("GET", `/${id}/notifications`);
   expect(json["data"]).toMatchObject([{ type: "budget.test", state: "failed" }]);
+  const rotated = await budgets("PATCH", `/${id}`, { rotate_signing_secret: true });
+  expect(rotated).toMatchObject({ status: 400 });
+  const given = await budgets("PATCH", `/${id}`, { notification_details: { critical } });
+  expect(given).toMatchObject({
+    status: 200,
+    json: {
+      data: { notification_details: { critical: { channel: "WEBHOOK" } } },
+      signing_secret: expect.stringMatching(/^whsec_/) as string,
+    },
+  });
 });
 
 test("the audit log says whom a budget tells before and after each change", async () => {
