@@ -387,6 +387,14 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
     /^bucket: the range has more than 1000 buckets of a minute/,
   ],
   [
+    "one bucket too many",
+    {
+      query: { ...aScalar, kind: "time_series", bucket: { unit: "hour" } },
+      date_range: { start_time: 0, end_time: 3_600_000_000 },
+    },
+    /^bucket: the range has more than 1000 buckets of a hour/,
+  ],
+  [
     "an unknown unit",
     { query: { ...aScalar, kind: "time_series", bucket: { unit: "fortnight" } } },
     /^bucket: must be one of minute, hour, day, week, month, not "fortnight"$/,
@@ -448,6 +456,38 @@ test.each<readonly [name: string, query: string, message: RegExp]>([
 
   expect([got.status, got.json["message"]]).toEqual([400, expect.stringMatching(message)]);
 });
+
+test.each([
+  { hours: 100, zone: "UTC", from: "2026-03-02T00:00Z", bucket: {}, want: "hour", count: 100 },
+  { hours: 101, zone: "UTC", from: "2026-03-02T00:00Z", bucket: {}, want: "day", count: 5 },
+  // An hour in Kathmandu begins at a quarter past one of UTC, so the range touches one more.
+  { hours: 100, zone: "Asia/Kathmandu", from: "2026-03-02T00:00Z", bucket: {}, want: "day" },
+  // The clocks of Paris go forward inside these hundred days, which last 2,399 hours.
+  { hours: 2_399, zone: "Europe/Paris", from: "2026-01-31T23:00Z", bucket: {}, want: "day" },
+  { hours: 2_400, zone: "Europe/Paris", from: "2026-01-31T23:00Z", bucket: {}, want: "week" },
+  { hours: 1_000, zone: "UTC", from: "2026-03-02T00:00Z", bucket: { unit: "hour" }, count: 1_000 },
+  { hours: 700, zone: "UTC", from: "2026-03-02", bucket: { max_points: 5 }, want: "week" },
+])(
+  "$hours hours in $zone have as many buckets as they touch, and no larger unit for one less",
+  async ({ hours, zone, from, bucket, want = "hour", count }) => {
+    const project = await givenAMetricProject(service);
+    const startMs = Date.parse(from);
+
+    const { data } = await project.ok("POST /v1/charts/query", {
+      date_range: {
+        start_time: startMs,
+        end_time: startMs + hours * 3_600_000 - 1,
+        timezone: zone,
+      },
+      filters: [{ field: "event_type", operator: "is", value: "tool" }],
+      query: { ...aScalar, kind: "time_series", bucket },
+    });
+
+    const { meta, data: shown } = data as { meta: Json; data: { buckets: readonly string[] } };
+    expect(meta["effective_bucket"]).toBe(want);
+    if (count !== undefined) expect(shown.buckets).toHaveLength(count);
+  },
+);
 
 test("a split by decimals is a 400, and runs with their metrics are a dimension", async () => {
   const project = await givenAMetricProject(service);

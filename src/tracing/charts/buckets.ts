@@ -9,19 +9,7 @@ import { chartBucketsMax } from "../../base/tenant-limits.ts";
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/**
- * Shortest length of each unit in milliseconds; a month has 28 days at least, and a day may be an
- * hour or more shorter where clocks are moved.
- */
-const lengthsMs = {
-  minute: minuteMs,
-  hour: 60 * minuteMs,
-  day: dayMs,
-  week: 7 * dayMs,
-  month: 28 * dayMs,
-} as const;
-
-/** Units of one length in UTC. */
+/** Units of one length in UTC; a month has none. */
 export const fixedUnits = {
   minute: { lengthMs: minuteMs, originMs: 0 },
   hour: { lengthMs: 60 * minuteMs, originMs: 0 },
@@ -30,9 +18,9 @@ export const fixedUnits = {
   week: { lengthMs: 7 * dayMs, originMs: 4 * dayMs },
 } as const;
 
-export type BucketUnit = keyof typeof lengthsMs;
+export type BucketUnit = keyof typeof fixedUnits | "month";
 
-const units = Object.keys(lengthsMs) as BucketUnit[];
+const units = [...(Object.keys(fixedUnits) as (keyof typeof fixedUnits)[]), "month"] as const;
 
 /** Short names that older clients send; `1m` is a minute, `1M` a month. */
 const shortNames: Readonly<Record<string, BucketUnit>> = {
@@ -54,11 +42,6 @@ export function parseUnit(field: string, name: string): BucketUnit {
   return short ?? refuseChoice(field, units, name);
 }
 
-/** Returns the greatest number of buckets that a range may touch. */
-function countBuckets({ fromMs, toMs }: TimeRange, unit: BucketUnit): number {
-  return Math.ceil((toMs - fromMs) / lengthsMs[unit]) + 1;
-}
-
 /**
  * Returns the starts of all buckets of a range in UTC, empty ones included; undefined for months,
  * which have no fixed length.
@@ -74,16 +57,54 @@ export function startsInUtc(
   return Array.from({ length: last - first + 1 }, (_, at) => (first + at) * lengthMs + originMs);
 }
 
+/** Range of a chart and the zone by whose clock its buckets begin. */
+export type ZonedRange = TimeRange & { readonly timezone: string };
+
 /** Returns the smallest unit that makes at most `pointsMax` buckets of a range; else a month. */
-export function pickUnit(range: TimeRange, pointsMax: number): BucketUnit {
-  return units.find((unit) => countBuckets(range, unit) <= pointsMax) ?? "month";
+export function pickUnit(range: ZonedRange, pointsMax: number): BucketUnit {
+  const count = bucketCounter(range);
+  return units.find((unit) => count(unit) <= pointsMax) ?? "month";
 }
 
 /** Throws INVALID_ARGUMENT naming the field if a chart of the range would have too many buckets. */
-export function assertBuckets(field: string, range: TimeRange, unit: BucketUnit): void {
-  if (countBuckets(range, unit) <= chartBucketsMax) return;
+export function assertBuckets(field: string, range: ZonedRange, unit: BucketUnit): void {
+  if (bucketCounter(range)(unit) <= chartBucketsMax) return;
   const hint = "ask for a larger bucket or a narrower date range";
   refuse(field, `the range has more than ${chartBucketsMax} buckets of a ${unit}; ${hint}`);
+}
+
+/**
+ * Returns what counts the buckets of a unit that the range touches. Between two ends where the
+ * clock differs by half an hour, or a date was left out, the count may be one off.
+ */
+function bucketCounter({ fromMs, toMs, timezone }: ZonedRange): (unit: BucketUnit) => number {
+  const ends = [fromMs, toMs - 1].map((at) => ({ at, offsetMs: zoneOffsetMs(at, timezone) }));
+  return (unit) => {
+    const [first = 0, last = 0] = ends.map(({ at, offsetMs }) => bucketNumber(unit, at, offsetMs));
+    return last - first + 1;
+  };
+}
+
+function bucketNumber(unit: BucketUnit, at: number, offsetMs: number): number {
+  if (unit === "month") {
+    const clock = new Date(at + offsetMs);
+    return clock.getUTCFullYear() * 12 + clock.getUTCMonth();
+  }
+  const { lengthMs, originMs } = fixedUnits[unit];
+  // Clocks that are moved by whole hours begin no hour twice.
+  const movedMs = unit === "minute" || unit === "hour" ? offsetMs % lengthMs : offsetMs;
+  return Math.floor((at + movedMs - originMs) / lengthMs);
+}
+
+const offsetPattern = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/;
+
+/** Returns by how much the clock of a zone is ahead of UTC. */
+function zoneOffsetMs(at: number, timeZone: string): number {
+  if (timeZone === "UTC") return 0;
+  const text = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" }).format(at);
+  const [, sign, hours = 0, minutes = 0, seconds = 0] = offsetPattern.exec(text) ?? [];
+  const ahead = (Number(hours) * 60 + Number(minutes)) * minuteMs + Number(seconds) * 1_000;
+  return sign === "-" ? -ahead : ahead;
 }
 
 /** Names of time zones by how they were asked for; looking one up takes a millisecond. */

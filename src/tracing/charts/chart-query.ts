@@ -15,6 +15,7 @@ import {
   parseZone,
   pickUnit,
   type TimeRange,
+  type ZonedRange,
 } from "./buckets.ts";
 import { numberSource, type NumberSource, textSource, type TextSource } from "./fields.ts";
 
@@ -199,11 +200,12 @@ export function parseQuestion(
     refuse(names.split, `must name the field whose values a ${kind} chart shows`);
   }
   if (splitBy !== "" && kind === "histogram") refuse(names.split, "is not for a histogram");
-  const unit = kind === "time_series" ? unitOf(request, range) : undefined;
+  const timezone = parseZone(names.timezone, request.timezone || "UTC");
+  const unit = kind === "time_series" ? unitOf(request, { ...range, timezone }) : undefined;
   return {
     kind,
     range,
-    timezone: parseZone(names.timezone, request.timezone || "UTC"),
+    timezone,
     measures: parseMeasures(request.measures, { kind, fields, names }),
     unit,
     bars: pointsMax ?? barsDefault,
@@ -232,7 +234,7 @@ function parseRange(request: ChartRequest, nowMs: number): TimeRange {
   return { fromMs, toMs };
 }
 
-function unitOf(request: ChartRequest, range: TimeRange) {
+function unitOf(request: ChartRequest, range: ZonedRange) {
   const { unit, pointsMax = pointsMaxDefault } = request;
   const { bucket } = namesOf(request);
   const chosen =
