@@ -93,6 +93,7 @@ describe("prompts", () => {
     await text.getByText("Greet").waitFor();
     const writes = page.getByRole("button", { name: /^(Save|Add|Remove|Delete|Deploy)/ });
     expect(await writes.count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Open in playground" }).count()).toBe(0);
     expect(await page.getByLabel("Provider").getAttribute("readonly")).not.toBe(null);
     expect(await text.getAttribute("aria-readonly")).toBe("true");
     await picture("prompt-viewer");

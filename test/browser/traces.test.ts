@@ -364,6 +364,41 @@ describe("saved views", () => {
     expect(await app.call("GET", "/v1/views")).toMatchObject({ data: [] });
     expect(faults).toEqual([]);
   });
+
+  test("say so when they cannot be updated", async () => {
+    const view = { name: "Tools", page: "traces", state: { settings: { tab: "events" } } };
+    const { data } = (await app.call("POST", "/v1/views", { ...view, shared: true })) as {
+      readonly data: { readonly id: string };
+    };
+    const { page, faults } = await app.open(tracesPath(`?view=${data.id}`));
+    await page.getByRole("button", { name: "Tools changed" }).click();
+    await app.call("DELETE", `/v1/views/${data.id}`);
+
+    await page.getByRole("menuitem", { name: "Update to what is shown" }).click();
+
+    await page.getByRole("alert").filter({ hasText: "The view was not updated" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("are applied by a viewer, who may not change them", async () => {
+    const view = { name: "Tools", page: "traces", shared: true };
+    await app.call("POST", "/v1/views", { ...view, state: { settings: { tab: "events" } } });
+    const userId = await app.addMember("project_viewer");
+    const { page, faults, findings } = await app.open(tracesPath(), { userId });
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitemcheckbox", { name: "Tools" }).click();
+    await page.getByRole("tab", { name: "Events", selected: true }).waitFor();
+
+    await page.getByRole("button", { name: "Tools", exact: true }).click();
+
+    await page.getByRole("menuitemcheckbox", { name: "Tools", checked: true }).waitFor();
+    expect(await page.getByRole("menuitem").count()).toBe(0);
+    expect(await findings()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("s");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
 });
 
 describe("selected rows", () => {

@@ -7,6 +7,7 @@ import {
   type Configuration,
   ConfigurationService,
 } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { pageAddress } from "../../api/project.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
@@ -44,7 +45,7 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
   const { projectId } = promptRoute.useParams();
   const { tab } = promptRoute.useSearch();
   const setSearch = useSearchChange<PromptSearch>();
-  const mayDelete = useMay()(ConfigurationService.method.deleteConfiguration);
+  const may = useMay();
   const [isDeleting, setDeleting] = useState(false);
   return (
     <Page
@@ -60,12 +61,17 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
       }
       actions={
         <>
-          <Button asChild size="small" icon={<Play />}>
-            <Link to={pageAddress(projectId, "playground")} search={{ prompt: prompt.id } as never}>
-              Open in playground
-            </Link>
-          </Button>
-          {mayDelete ? (
+          {may(GenerationService.method.streamChat) ? (
+            <Button asChild size="small" icon={<Play />}>
+              <Link
+                to={pageAddress(projectId, "playground")}
+                search={{ prompt: prompt.id } as never}
+              >
+                Open in playground
+              </Link>
+            </Button>
+          ) : null}
+          {may(ConfigurationService.method.deleteConfiguration) ? (
             <IconButton
               size="small"
               label="Delete prompt"

@@ -6,6 +6,7 @@ import { Braces, Database, Ellipsis, Filter, Link as LinkIcon, Play, Terminal } 
 import { useState } from "react";
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
+import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import { IconButton } from "../../design/button.tsx";
 import { Menu } from "../../design/menu.tsx";
@@ -26,7 +27,7 @@ export function EventActions({ event, payload }: EventActionsProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [isAdding, setAdding] = useState(false);
-  const mayAdd = useMay()(DatapointService.method.createDatapointsFromEvents);
+  const may = useMay();
   const copy = (text: string, what: string): void => {
     void copyText(text, what).then((isDone) => {
       if (isDone) showToast({ text: `Copied the ${what}.` });
@@ -67,7 +68,7 @@ export function EventActions({ event, payload }: EventActionsProps) {
         if (payload) copy(rawJson(payload), "JSON");
       },
     },
-    ...(event.type === "model"
+    ...(event.type === "model" && may(GenerationService.method.streamChat)
       ? [
           {
             id: "playground",
@@ -78,7 +79,7 @@ export function EventActions({ event, payload }: EventActionsProps) {
           },
         ]
       : []),
-    ...(mayAdd
+    ...(may(DatapointService.method.createDatapointsFromEvents)
       ? [
           {
             id: "dataset",

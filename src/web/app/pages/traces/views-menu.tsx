@@ -3,6 +3,7 @@
 import { Bookmark, Pencil, Save, Trash2, Users } from "lucide-react";
 import { type SyntheticEvent, useState } from "react";
 import { type View, ViewService } from "../../../../../gen/waggle/v1/view_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { Checkbox, Field, Input } from "../../design/input.tsx";
@@ -10,6 +11,7 @@ import { Menu, type MenuItem } from "../../design/menu.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import type { TracesSearch } from "./search.ts";
 import { hasChanged, toSearch, toViewState, viewsPage } from "./view-state.ts";
@@ -23,17 +25,20 @@ const { method } = ViewService;
 const changes = [method.listViews];
 
 export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
+  const mayCreate = useMay()(method.createView);
   const { data } = useRpc(method.listViews, { page: viewsPage }, { staleMs: 60_000 });
   const views = data?.data ?? [];
   const current = views.find(({ id }) => id === search.view);
   const [dialog, setDialog] = useState<"save" | "rename" | "delete">();
   const isChanged = current !== undefined && hasChanged(search, current);
-  const update = useRpcMutation(method.updateView, {
-    changes,
-    onDone: () => showToast({ text: "The view shows this now." }),
-  });
+  const ownItems = useOwnItems({ view: current, search, isChanged, onOpen: setDialog });
   useCommands([
-    { id: "traces.save-view", title: "Save as view", keys: "s", run: () => setDialog("save") },
+    mayCreate && {
+      id: "traces.save-view",
+      title: "Save as view",
+      keys: "s",
+      run: () => setDialog("save"),
+    },
     ...views.map((view) => ({
       id: `traces.view.${view.id}`,
       title: `Show the view “${view.name}”`,
@@ -41,26 +46,6 @@ export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
       run: () => onApply(toSearch(view)),
     })),
   ]);
-  const ownItems: readonly MenuItem[] =
-    current === undefined
-      ? []
-      : [
-          {
-            label: "Update to what is shown",
-            icon: <Save />,
-            isDisabled: !isChanged,
-            onSelect: () =>
-              update.mutate({ viewId: current.id, view: { state: toViewState(search) } }),
-          },
-          { label: "Rename or share…", icon: <Pencil />, onSelect: () => setDialog("rename") },
-          {
-            label: "Delete the view…",
-            icon: <Trash2 />,
-            isDanger: true,
-            onSelect: () => setDialog("delete"),
-          },
-          "line",
-        ];
   return (
     <>
       <Menu
@@ -85,7 +70,12 @@ export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
             search,
             onApply,
           ),
-          { label: "Save as view…", icon: <Save />, keys: "s", onSelect: () => setDialog("save") },
+          mayCreate && {
+            label: "Save as view…",
+            icon: <Save />,
+            keys: "s",
+            onSelect: () => setDialog("save"),
+          },
         ]}
       />
       {dialog === "save" || dialog === "rename" ? (
@@ -105,6 +95,47 @@ export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
       ) : null}
     </>
   );
+}
+
+type OwnItemsOptions = {
+  readonly view: View | undefined;
+  readonly search: TracesSearch;
+  readonly isChanged: boolean;
+  readonly onOpen: (dialog: "rename" | "delete") => void;
+};
+
+/** Returns what the person may do with the view that was applied. */
+function useOwnItems({ view, search, isChanged, onOpen }: OwnItemsOptions) {
+  const may = useMay();
+  const update = useRpcMutation(method.updateView, {
+    changes,
+    onDone: () => showToast({ text: "The view shows this now." }),
+  });
+  if (view === undefined) return [];
+  const onError = ({ message }: ApiError): void =>
+    showToast({ text: `The view was not updated: ${message}`, tone: "bad" });
+  const items: readonly (MenuItem | false)[] = [
+    may(method.updateView) && {
+      label: "Update to what is shown",
+      icon: <Save />,
+      isDisabled: !isChanged,
+      onSelect: () =>
+        update.mutate({ viewId: view.id, view: { state: toViewState(search) } }, { onError }),
+    },
+    may(method.updateView) && {
+      label: "Rename or share…",
+      icon: <Pencil />,
+      onSelect: () => onOpen("rename"),
+    },
+    may(method.deleteView) && {
+      label: "Delete the view…",
+      icon: <Trash2 />,
+      isDanger: true,
+      onSelect: () => onOpen("delete"),
+    },
+    "line",
+  ];
+  return items;
 }
 
 function viewItems(
