@@ -7,6 +7,7 @@ import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts"
 import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
+import { findSideways } from "./support/sideways.ts";
 
 let receiver: Receiver;
 let standIn: StandIn;
@@ -114,6 +115,22 @@ describe("a dashboard", () => {
     const made = await app.call("POST", `/v1/${what}`, body);
     return (made as { data: { id: string } }).data.id;
   }
+
+  test("with a long name leaves the page as wide as a phone's window", async () => {
+    const id = await create("dashboards", { name: "N".repeat(200) });
+    const { page, faults } = await app.open(path(`charts?dashboard=${id}`), { size: "narrow" });
+    await page.getByRole("heading", { name: /has no charts yet/ }).waitFor();
+
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(await findSideways(page)).toEqual([]);
+
+    await page.getByRole("button", { name: /^N+$/ }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).waitFor();
+    const menu = 'document.querySelector("[role=menu]")';
+    expect(await page.evaluate(`${menu}.scrollWidth <= ${menu}.clientWidth`)).toBe(true);
+    expect(faults).toEqual([]);
+    await app.call("DELETE", `/v1/dashboards/${id}`);
+  });
 
   test.each(["Done", "Traces", "closing the tab"])(
     "keeps a change of its layout on %s right after it",

@@ -197,7 +197,7 @@ describe("queues", () => {
     await page.keyboard.press("Enter");
 
     await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
-    await page.getByText(/^Add more events by hand/).waitFor();
+    await page.getByText(/^Add events by hand/).waitFor();
     const { event } = (await app.call("GET", "/v1/events/reviewed-0")) as {
       event: { metrics: Record<string, unknown> };
     };
@@ -233,6 +233,7 @@ describe("queues", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create queue" }).click();
 
     await page.getByRole("heading", { name: "Agreement of reviewers" }).waitFor();
+    await page.getByText("No events yet. Add events by hand").waitFor();
     const { queues } = (await app.call("GET", "/v1/queues")) as { queues: unknown[] };
     expect(queues).toContainEqual(
       expect.objectContaining({ name: "By hand", reviewers_per_event: 2 }),

@@ -69,7 +69,7 @@ function Item({ item }: { readonly item: MenuItem }) {
   const content = (
     <>
       {icon}
-      {label}
+      <span className="menu-text">{label}</span>
       {keys === undefined ? null : <Keys keys={keys} />}
       {isChecked === true ? <Check className="menu-check" aria-hidden /> : null}
     </>

@@ -26,8 +26,9 @@ export function DashboardMenu({ dashboards, shown, onShow }: DashboardMenuProps)
     <>
       <Menu
         trigger={
-          <Button size="small" icon={<LayoutDashboard />}>
-            {shown?.name ?? "Overview"} <ChevronDown aria-hidden />
+          <Button size="small" icon={<LayoutDashboard />} className="dashboard-button">
+            <span className="truncate">{shown?.name ?? "Overview"}</span>
+            <ChevronDown aria-hidden />
           </Button>
         }
         items={[

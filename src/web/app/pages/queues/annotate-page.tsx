@@ -5,13 +5,14 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheckBig } from "lucide-react";
 import { useEffect } from "react";
 import { MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
-import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Button } from "../../design/button.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { Page } from "../../shell/page.tsx";
+import { addByHand, isByHand } from "./by-hand.ts";
 import { QueueProgressView } from "./queue-progress.tsx";
 import { ReviewedEvent } from "./reviewed-event.tsx";
 import { annotateRoute } from "./route.tsx";
@@ -78,11 +79,6 @@ type ReviewProps = {
   readonly isByHand: boolean;
 };
 
-/** Returns whether events come into a queue only as people add them. */
-function isByHand({ enabled, filters }: Queue): boolean {
-  return !enabled || (filters?.filterArray.length ?? 0) === 0;
-}
-
 function Review({ queueId, metrics, isByHand: isFilledByHand }: ReviewProps) {
   const claim = useRpcMutation(claimQueueItem, { changes });
   const { mutate } = claim;
@@ -112,7 +108,7 @@ function Review({ queueId, metrics, isByHand: isFilledByHand }: ReviewProps) {
         {item
           ? "Another reviewer can take it now."
           : isFilledByHand
-            ? "Add more events by hand: select them in Traces, then Add to queue."
+            ? addByHand
             : "New events come in by the filters of the queue."}
       </EmptyState>
     );

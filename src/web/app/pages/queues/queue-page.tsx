@@ -20,6 +20,7 @@ import { Page } from "../../shell/page.tsx";
 import type { EventSummary } from "../traces/event-summary.ts";
 import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
+import { addByHand, isByHand } from "./by-hand.ts";
 import { QueueAgreementView } from "./queue-agreement.tsx";
 import { QueueDialog } from "./queue-dialog.tsx";
 import { QueueProgressView } from "./queue-progress.tsx";
@@ -134,7 +135,7 @@ export function QueuePage() {
       }
     >
       <div className="scroll">
-        <QueueItems queueId={queueId} />
+        <QueueItems queueId={queueId} isByHand={queue !== undefined && isByHand(queue)} />
         <QueueAgreementView queueId={queueId} />
       </div>
       {dialog === "edit" && queue ? (
@@ -151,7 +152,9 @@ export function QueuePage() {
   );
 }
 
-function QueueItems({ queueId }: { readonly queueId: string }) {
+type QueueItemsProps = { readonly queueId: string; readonly isByHand: boolean };
+
+function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
   const pages = useRpcPages(
     QueueService.method.listQueueItems,
     { id: queueId, limit: 200 },
@@ -194,7 +197,10 @@ function QueueItems({ queueId }: { readonly queueId: string }) {
           isLoadingMore={pages.isFetchingNextPage}
           empty={
             <p className="soft scroll">
-              No events yet. Those that match the filters come in within seconds of being sent.
+              No events yet.{" "}
+              {isFilledByHand
+                ? addByHand
+                : "Those that match the filters come in within seconds of being sent."}
             </p>
           }
         />

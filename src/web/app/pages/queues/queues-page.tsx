@@ -15,6 +15,7 @@ import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
+import { isByHand } from "./by-hand.ts";
 import { QueueDialog } from "./queue-dialog.tsx";
 
 const columns: readonly Column<Queue>[] = [
@@ -30,12 +31,8 @@ const columns: readonly Column<Queue>[] = [
     id: "state",
     header: "New events",
     width: 120,
-    cell: ({ enabled, filters }) =>
-      enabled && (filters?.filterArray.length ?? 0) > 0 ? (
-        <Status tone="good">come in</Status>
-      ) : (
-        <Status>by hand</Status>
-      ),
+    cell: (queue) =>
+      isByHand(queue) ? <Status>by hand</Status> : <Status tone="good">come in</Status>,
   },
   {
     id: "waiting",
