@@ -36,6 +36,8 @@ type WriteOf<K extends Write["kind"]> = Extract<Write, { readonly kind: K }>;
 /** Maximum records of a batch, and the length of their text: bounds memory and requests. */
 const batchRecordsMax = 250;
 const batchLengthMax = 4_000_000;
+/** Maximum ids of a look-up. */
+const idsMax = 100;
 /** Calls at the same time for records that have no batch of their own. */
 const callsMax = 8;
 
@@ -154,16 +156,28 @@ function keysOf(value: JsonValue | undefined): readonly string[] {
 
 /** Returns the events that the project has, with their names, feedback and metadata. */
 async function findKnown(client: Client, ids: readonly string[]): Promise<Known> {
-  const known = new Map<string, JsonObject>();
-  await eachOf([...new Set(ids)], async (id) => {
-    const filters = [{ field: "event_id", operator: "is", value: id }];
-    const body = { filters, limit: 1, projections: ["event_name", "feedback", "metadata"] };
-    const answer = await client.call("POST", "/v1/events/export", body);
-    const { events } = answer.body;
-    const [event] = isJsonArray(events) ? events : [];
-    if (isJsonObject(event)) known.set(id, event);
+  const found = new Map<string, JsonObject>();
+  const unique = [...new Set(ids)];
+  const starts = Array.from({ length: Math.ceil(unique.length / idsMax) }, (_, i) => i * idsMax);
+  await eachOf(starts, async (start) => {
+    for (const event of await getEvents(client, unique.slice(start, start + idsMax))) {
+      const { event_id: id } = event;
+      if (typeof id === "string") found.set(id, event);
+    }
   });
-  return known;
+  return found;
+}
+
+// Events that are too large to be answered together are asked for in halves.
+async function getEvents(client: Client, ids: readonly string[]): Promise<readonly JsonObject[]> {
+  const request = { event_ids: ids, projections: ["event_name", "feedback", "metadata"] };
+  const { status, body } = await client.call("POST", "/v1/events/get", request);
+  if (status >= 300 && ids.length > 1) {
+    const middle = Math.ceil(ids.length / 2);
+    const first = await getEvents(client, ids.slice(0, middle));
+    return [...first, ...(await getEvents(client, ids.slice(middle)))];
+  }
+  return isJsonArray(body["events"]) ? body["events"].filter(isJsonObject) : [];
 }
 
 /** Runs `work` on each item, a few at a time. */
