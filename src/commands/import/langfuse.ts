@@ -199,8 +199,7 @@ function takeContext(record: SourceRecord, own: JsonObject): JsonObject {
 function toScore(record: SourceRecord): Write {
   const id = takeId(record, "id");
   const name = takeId(record, "name");
-  const traceId = takeText(record, "trace_id");
-  const observationId = takeText(record, "observation_id");
+  const { traceId, observationId } = takeScored(record);
   if (traceId === undefined) {
     throw new BadRecord(
       "is a score of no trace: scores of sessions and dataset runs have no event",
@@ -221,6 +220,27 @@ function toScore(record: SourceRecord): Write {
     mark,
     update: { metrics: { [name]: value, ...explanation }, feedback: { [mark]: kept } },
   };
+}
+
+type Scored = {
+  readonly traceId?: string | undefined;
+  readonly observationId?: string | undefined;
+};
+
+// The third version of the API has a subject, {kind, id}, in place of the two ids.
+function takeScored(record: SourceRecord): Scored {
+  const traceId = takeText(record, "trace_id");
+  const subject = unpack(record.look("subject"));
+  if (!isJsonObject(subject)) {
+    return { traceId, observationId: takeText(record, "observation_id") };
+  }
+  record.take("subject");
+  const inner = readRecord(subject, true);
+  const kind = inner.look("kind");
+  const id = takeText(inner, "id");
+  if (kind === "trace") return { traceId: id };
+  if (kind !== "observation") return {};
+  return { traceId: takeText(inner, "trace_id") ?? traceId, observationId: id };
 }
 
 /** Data types whose value is text; the number beside it is an index, or always 0. */

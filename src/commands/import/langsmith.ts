@@ -30,14 +30,32 @@ const eventTypes: Readonly<Record<string, string>> = {
   retriever: "tool",
 };
 
-/** Maps a run; the root of a trace also names its session. */
+/**
+ * Maps a run, and the runs inside it, which clients write when they load them. The root of a trace
+ * also names its session.
+ */
 export function mapLangSmith(source: JsonObject): Mapped {
+  const { writes: own, inner, ...mapped } = mapRun(source);
+  const writes = [...own];
+  const left = [...inner];
+  for (const child of left) {
+    const run = mapRun(child);
+    writes.push(...run.writes);
+    left.push(...run.inner);
+  }
+  return { ...mapped, writes, records: 1 };
+}
+
+type Run = Omit<Mapped, "records"> & { readonly inner: readonly JsonObject[] };
+
+function mapRun(source: JsonObject): Run {
   const record = readRecord(source);
   const id = takeId(record, "id");
   const traceId = takeText(record, "trace_id") ?? traceOf(record, id);
   const eventId = toEventId(format, traceId, id);
   const session_id = toSessionId(format, traceId);
   const parent = takeParent(record);
+  const inner = takeInner(record, { trace_id: traceId, parent_run_id: id });
   const type = takeText(record, "run_type") ?? "chain";
   const event_type = eventTypes[type.toLowerCase()] ?? "chain";
   const start_time = takeTime(record, "start_time");
@@ -63,7 +81,19 @@ export function mapLangSmith(source: JsonObject): Mapped {
   });
   const writes: Write[] = [{ kind: "event", eventId, event }];
   if (parent === undefined) writes.unshift(toSession(session_id, { name, times }));
-  return { writes, records: 1, mapped: record.taken(), raw: Object.keys(record.rest()) };
+  return { writes, inner, mapped: record.taken(), raw: Object.keys(record.rest()) };
+}
+
+// A run inside another one may lack the ids that its place says.
+function takeInner(record: SourceRecord, ids: JsonObject): readonly JsonObject[] {
+  const runs = listOf(record.look("child_runs"));
+  if (!runs?.every((run) => isJsonObject(run))) return [];
+  record.take("child_runs");
+  return runs.map((run) => ({ ...ids, ...withoutNulls(run) }));
+}
+
+function withoutNulls(run: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(run).filter(([, value]) => value !== null));
 }
 
 function toSession(

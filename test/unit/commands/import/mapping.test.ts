@@ -138,6 +138,24 @@ describe("mapLangfuse", () => {
   });
 
   test.each([
+    { kind: "trace", subject: { id: traceId }, eventId: traceId },
+    { kind: "observation", subject: { id: generationId, traceId }, eventId: generationId },
+  ])("puts a score whose subject is of kind $kind on its event", ({ kind, subject, eventId }) => {
+    const ids = { id: "s", projectId: "p", name: "safe", dataType: "BOOLEAN" };
+
+    const { writes, raw } = mapLangfuse({ ...ids, value: true, subject: { kind, ...subject } });
+
+    expect(writes).toMatchObject([{ eventId, update: { metrics: { safe: true } } }]);
+    expect(raw).not.toContain("subject");
+  });
+
+  test.each(["session", "experiment"])("names a score of a Langfuse %s as bad", (kind) => {
+    const score = { id: "s", name: "safe", value: 1, subject: { kind, id: "x" } };
+
+    expect(() => mapLangfuse(score)).toThrow("is a score of no trace");
+  });
+
+  test.each([
     { usage: { input_cache_read: 100, input_cache_creation: 1_000, output_reasoning: 2 } },
     {
       usage: {
@@ -275,6 +293,27 @@ describe("mapLangSmith", () => {
         langsmith: details,
       },
     });
+  });
+
+  test("reads the runs inside a run, of any depth, each under the one it is in", () => {
+    const start_time = "2026-11-20T10:00:00";
+    const tool = { id: generationId, name: "add", run_type: "tool", start_time, trace_id: null };
+    const step = { id: "step-1", name: "plan", start_time, child_runs: [tool] };
+
+    const { writes, records, raw } = mapLangSmith({
+      ...{ id: traceId, name: "agent", start_time },
+      child_runs: [step, { ...tool, id: "last", name: "tell" }],
+    });
+
+    const events = eventsOf([{ writes, records, raw, mapped: [] }]);
+    const [session, root, plan, tell, add] = events;
+    expect(events).toHaveLength(5);
+    expect(root).toMatchObject({ event_name: "agent", session_id: session?.["event_id"] });
+    expect(plan).toMatchObject({ event_name: "plan", parent_id: root?.["event_id"] });
+    expect(tell).toMatchObject({ event_name: "tell", parent_id: root?.["event_id"] });
+    expect(add).toMatchObject({ event_name: "add", parent_id: plan?.["event_id"] });
+    expect(new Set(events.map((event) => event["session_id"])).size).toBe(1);
+    expect(raw).not.toContain("child_runs");
   });
 
   test("hangs runs under the root, whose id is not that of the session", () => {
