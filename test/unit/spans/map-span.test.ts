@@ -272,6 +272,19 @@ describe("chat messages", () => {
     ]);
   });
 
+  test("system instructions that also open the messages stand in the history once", () => {
+    const messages = [{ role: "system", content: "Be brief." }, ...question];
+
+    const got = eventOf({
+      attributes: {
+        "gen_ai.system_instructions": '[{"type":"text","content":"Be brief."}]',
+        "gen_ai.input.messages": JSON.stringify(messages),
+      },
+    });
+
+    expect(got.inputs?.["chat_history"]).toEqual(messages);
+  });
+
   const pydanticAi = { name: "pydantic-ai", version: "2.68.0", attributes: new Map() };
 
   test("a run of a Pydantic AI agent has its conversation and its reply", () => {

@@ -81,7 +81,10 @@ function readHistory(draft: Draft): void {
   const instructions = readInstructions(system);
   const messages = readMessages(input, "user");
   if (messages === undefined && instructions.length === 0) return;
-  if (!placeHistory(draft, [...instructions, ...(messages ?? [])])) return;
+  // The OpenAI Agents SDK's instrumentation has the instructions in both.
+  const isRepeated = isSameJson(instructions, messages?.slice(0, instructions.length));
+  const history = [...(isRepeated ? [] : instructions), ...(messages ?? [])];
+  if (!placeHistory(draft, history)) return;
   if (messages !== undefined && isOnlyMessages(input)) {
     draft.left.delete("gen_ai.input.messages");
   }
