@@ -259,6 +259,12 @@ describe("/openapi.json", () => {
     expect(Object.keys(answerOf(method, path, 200).content ?? {})).toEqual(types);
   });
 
+  test("says in which forms a file is sent", () => {
+    const { content } = operationOf("POST", `${dataset}/import`).requestBody ?? {};
+
+    expect(Object.keys(content ?? {})).toEqual([jsonLines, "text/csv", parquet]);
+  });
+
   test.each([
     { path: "/v1/workspaces/{workspace_id}/projects", required: ["name"] },
     {

@@ -169,6 +169,13 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
    * @generated from field: int32 success_status = 6;
    */
   successStatus: number;
+
+  /**
+   * Media types of a body that is a file.
+   *
+   * @generated from field: repeated string file_types = 7;
+   */
+  fileTypes: string[];
 };
 
 /**

@@ -175,8 +175,9 @@ function requestBody(binding: RestBinding, components: Components): Schema | und
   const { body, method } = binding;
   if (body === undefined) return undefined;
   if (httpBodyField(binding)) {
-    const isJson = getOption(method, rest).openaiErrors;
-    const content = isJson ? { [jsonType]: { schema: anyJson } } : { "*/*": { schema: aFile } };
+    const { fileTypes } = getOption(method, rest);
+    const files = Object.fromEntries(fileTypes.map((type) => [type, { schema: aFile }]));
+    const content = fileTypes.length > 0 ? files : { [jsonType]: { schema: anyJson } };
     return { required: true, content };
   }
   const form = requestForm(binding);
