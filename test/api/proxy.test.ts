@@ -128,6 +128,31 @@ describe("a chat completion", () => {
     });
   });
 
+  test("is recorded with the labels of its body, and those of its headers over them", async () => {
+    const metadata = { release: "6", team: "search", cost: "much" };
+
+    const answer = await proxied.chat(
+      { model: "up/m", messages, metadata },
+      { "x-waggle-metadata": '{"release":"7"}' },
+    );
+
+    expect(lastOf(proxied.standIn).body).toMatchObject({ metadata });
+    const { metadata: recorded } = await proxied.eventOf(answer);
+    expect(recorded).toMatchObject({ release: "7", team: "search" });
+    expect(recorded).not.toHaveProperty("cost");
+  });
+
+  test("whose labels no event can hold is refused before a model runs", async () => {
+    const metadata = { ["k".repeat(10_001)]: "x" };
+    const asked = proxied.standIn.requests.length;
+
+    const { status, text } = await proxied.chat({ model: "up/m", messages, metadata });
+
+    expect(status).toBe(400);
+    expect(text).toContain("metadata: has a key longer than 10000 characters");
+    expect(proxied.standIn.requests).toHaveLength(asked);
+  });
+
   test("stands in the trace of the caller's span", async () => {
     const [trace, span] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
     const headers = { traceparent: `00-${trace}-${span}-01` };

@@ -92,6 +92,11 @@ export function findOwnKey(metadata: JsonObject): string | undefined {
   return Object.keys(metadata).find((key) => ownMetadata.has(key));
 }
 
+/** Returns the caller's metadata without the keys that are reserved for the service. */
+export function withoutOwnKeys(metadata: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !ownMetadata.has(key)));
+}
+
 /** Converts to an event with the estimate of its cost. */
 export function toEventWrite(generation: FinishedGeneration, estimate: CostEstimate): EventWrite {
   const { error, parentId, startedAtMs, endedAtMs, target, request, answer } = generation;

@@ -5,9 +5,9 @@ import { refuse } from "../../base/errors.ts";
 import { modelLengthMax } from "../../base/field-limits.ts";
 import { isJsonArray, isJsonObject, type JsonObject, present } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
-import { isSound } from "../../tracing/events/parse-event.ts";
+import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
-import type { RecordedRequest } from "../calls/generation-event.ts";
+import { type RecordedRequest, withoutOwnKeys } from "../calls/generation-event.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
@@ -56,7 +56,7 @@ export function toRecorded(request: ProxyRequest, headers: CallHeaders): Recorde
     source: "proxy",
     config: { ...request.configured?.config, ...configOf(request.body) },
     inputs: inputsOf(request),
-    metadata: headers.metadata,
+    metadata: { ...labelsOf(request.body), ...headers.metadata },
     userProperties: userOf(request, headers),
   };
 }
@@ -86,6 +86,13 @@ function configOf(body: JsonObject): JsonObject {
     ([name]) => !notParameters.has(name) && !ownMembers.includes(name),
   );
   return rest.length === 0 ? own : { ...own, hyperparameters: Object.fromEntries(rest) };
+}
+
+/** Returns the recorded part of `metadata`. Throws INVALID_ARGUMENT if no event can hold it. */
+function labelsOf({ metadata }: JsonObject): JsonObject {
+  if (!isJsonObject(metadata)) return {};
+  assertSound(metadata, "metadata");
+  return withoutOwnKeys(metadata);
 }
 
 /** Returns the user from the header, else from OpenAI's `user` member. */
