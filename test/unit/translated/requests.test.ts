@@ -217,6 +217,22 @@ describe("a chat request", () => {
     ]);
   });
 
+  test.each([
+    { type: "mistral", id: "call_PTLP8xhu3uwZk4l3nlnrrJha", form: /^[a-zA-Z0-9]{9}$/ },
+    { type: "mistral", id: "VvvODy9mT", form: /^VvvODy9mT$/ },
+    { type: "anthropic", id: "functions.get_weather:0", form: /^[\w-]+$/ },
+    { type: "anthropic", id: "call_PTLP8xhu3uwZk4l3nlnrrJha", form: /^call_PTLP8xhu3/ },
+    { type: "bedrock", id: "functions.get_weather:0", form: /^[\w-]{1,64}$/ },
+  ] as const)("tells $type of the call $id by an id that it takes", async ({ type, id, form }) => {
+    const assistant = { ...called, tool_calls: [{ ...called.tool_calls[0], id }] };
+    const result = { role: "tool", tool_call_id: id, content: "18 °C" };
+
+    const got = await sent(type, { messages: [user, assistant, result], tools: [tool] });
+
+    const ids = [...JSON.stringify(got["messages"]).matchAll(callId)].map(([, found]) => found);
+    expect(ids).toEqual([expect.stringMatching(form), ids[0]]);
+  });
+
   test("sends signed reasoning back as the provider gave it", async () => {
     const target = targetAt(standIn, "anthropic", `${models.anthropic}-reasoning`);
     const body = {
@@ -244,6 +260,9 @@ describe("a chat request", () => {
     ]);
   });
 });
+
+/** Members that name a call in the APIs of the providers. */
+const callId = /"(?:id|tool_call_id|tool_use_id|toolUseId)":"([^"]*)"/g;
 
 function choiceOf(json: JsonObject): JsonObject {
   return (json["choices"] as readonly JsonObject[])[0] ?? {};

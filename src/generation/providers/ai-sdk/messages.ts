@@ -1,6 +1,7 @@
 // Converts messages of the OpenAI API to a prompt of the Vercel AI SDK. Source:
 // docs/generations.md.
 
+import { createHash } from "node:crypto";
 import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
@@ -69,7 +70,7 @@ function toSystem(message: Fields): LanguageModelV4Message[] {
 
 // No provider accepts reasoning without its signature, so `reasoning_content` is allowed but not
 // sent; `extra_content` is this proxy's earlier answer with the signatures.
-function toAssistant(message: Fields, { toolNames }: Conversation): LanguageModelV4Message[] {
+function toAssistant(message: Fields, { type, toolNames }: Conversation): LanguageModelV4Message[] {
   message.only(
     "role",
     "content",
@@ -88,7 +89,7 @@ function toAssistant(message: Fields, { toolNames }: Conversation): LanguageMode
   const content: AssistantParts = [
     ...toReasoningParts(message),
     ...texts.filter((text) => text !== "").map((text) => ({ type: "text" as const, text })),
-    ...calls.map((item) => toToolCall(itemFields(item))),
+    ...calls.map((item) => toToolCall(itemFields(item), type)),
   ];
   for (const part of content) {
     if (part.type === "tool-call") toolNames.set(part.toolCallId, part.toolName);
@@ -106,17 +107,33 @@ function toReasoningParts(message: Fields): AssistantParts {
   });
 }
 
-function toToolCall(call: Fields): LanguageModelV4ToolCallPart {
+function toToolCall(call: Fields, type: ProviderType): LanguageModelV4ToolCallPart {
   if ((call.text("type") ?? "function") !== "function") call.refuse("type", untranslatable);
   call.only("id", "type", "function", "extra_content");
   const called = call.needFields("function");
   return {
     type: "tool-call",
-    toolCallId: call.needText("id"),
+    toolCallId: toCallId(call.needText("id"), type),
     toolName: called.needText("name"),
     input: toInput(called),
     ...providerOptionsOf(call, "extra_content"),
   };
+}
+
+/** Ids of calls that a provider takes. Source: the providers' API references. */
+const callIds: { readonly [Type in ProviderType]?: RegExp } = {
+  anthropic: /^[\w-]+$/,
+  bedrock: /^[\w-]{1,64}$/,
+  mistral: /^[a-zA-Z0-9]{9}$/,
+};
+
+/** Length of the ids that every provider takes. */
+const callIdLength = 9;
+
+/** Returns the id of a call, or one made of it: other providers may have begun the conversation. */
+function toCallId(id: string, type: ProviderType): string {
+  if (callIds[type]?.test(id) ?? true) return id;
+  return createHash("sha256").update(id).digest("hex").slice(0, callIdLength);
 }
 
 /** Parses the arguments, which are text for OpenAI and an object for all other providers. */
@@ -133,9 +150,12 @@ function toInput(called: Fields): JsonValue {
   return isJsonObject(input) ? input : refuse(path, "must be a JSON object");
 }
 
-function toToolResult(message: Fields, { toolNames }: Conversation): LanguageModelV4Message[] {
+function toToolResult(
+  message: Fields,
+  { type, toolNames }: Conversation,
+): LanguageModelV4Message[] {
   message.only("role", "content", "tool_call_id", "name");
-  const toolCallId = message.needText("tool_call_id");
+  const toolCallId = toCallId(message.needText("tool_call_id"), type);
   const toolName =
     toolNames.get(toolCallId) ??
     message.refuse("tool_call_id", "must be that of a tool call in an earlier message");
