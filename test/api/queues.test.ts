@@ -101,6 +101,22 @@ describe("queues", () => {
     expect(await project.ok("GET /v1/queues")).toEqual({ queues: [] });
   });
 
+  test("are not changed by events that are in or out already", async () => {
+    const project = await givenEvents("e1", "e2");
+    const id = await create(project, { event_ids: ["e1"] });
+    const path = `/v1/queues/${id}`;
+
+    const { queue } = await project.ok(`PUT ${path}`, {
+      ...{ add_event_ids: ["e1"], remove_event_ids: ["e2"] },
+    });
+    expect(queue).toMatchObject({ updated_at: null });
+    await project.ok(`PUT ${path}`, { add_event_ids: ["e1", "e2"] });
+
+    const rows = await service.database.sql()<{ after: object }[]>`
+      select after from audit_log where target_id = ${id} and action = 'queue.update'`;
+    expect(rows).toMatchObject([{ after: { added: 1, removed: 0 } }]);
+  });
+
   test("answer in /openapi.json what they answer: a 201 for a new one", async () => {
     const response = await fetch(`${service.url}/openapi.json`);
     const { paths } = (await response.json()) as {

@@ -42,16 +42,17 @@ export async function findKnown(
 }
 
 /**
- * Adds events, which are held, in their order; removed ones are open again. Positions are times in
+ * Adds events, which are held, in their order; removed ones are open again. Returns how many it
+ * added. Positions are times in
  * microseconds, and later than those of the queue, which `lockQueue` has locked.
  */
 export async function insertItems(
   sql: Sql,
   { projectId, queueId }: QueueKey,
   eventIds: readonly string[],
-): Promise<void> {
-  if (eventIds.length === 0) return;
-  await sql`
+): Promise<number> {
+  if (eventIds.length === 0) return 0;
+  const { count } = await sql`
     insert into annotation_items as held (project_id, queue_id, event_id, position, state)
     select ${projectId}::uuid, ${queueId}::uuid, event_id, latest.position + place, 'open'
     from unnest(${eventIds.map(escapeText)}::text[]) with ordinality as given (event_id, place)
@@ -69,17 +70,18 @@ export async function insertItems(
       added_at = excluded.added_at,
       completed_at = null
     where held.state = 'removed'`;
+  return count;
 }
 
-/** Marks events as removed and deletes their claims. */
+/** Marks events as removed and deletes their claims. Returns how many it removed. */
 export async function removeItems(
   sql: Sql,
   { projectId, queueId }: QueueKey,
   eventIds: readonly string[],
-): Promise<void> {
-  if (eventIds.length === 0) return;
+): Promise<number> {
+  if (eventIds.length === 0) return 0;
   const ids = eventIds.map(escapeText);
-  await sql`
+  const { count } = await sql`
     update annotation_items set state = 'removed'
     where project_id = ${projectId} and queue_id = ${queueId} and event_id = any(${ids})
       and state <> 'removed'`;
@@ -87,6 +89,7 @@ export async function removeItems(
     delete from annotation_reviews
     where project_id = ${projectId} and queue_id = ${queueId} and event_id = any(${ids})
       and completed_at is null`;
+  return count;
 }
 
 /** Deletes the open events of a queue, and all claims. */

@@ -34,16 +34,17 @@ export type QueueItems = {
    */
   addMatching(project: ProjectRef, queueId: string, eventIds: readonly string[]): Promise<void>;
   /**
-   * Puts events in, removed ones again. Throws INVALID_ARGUMENT naming the field for an event that
-   * does not exist, and for more events than the queue has room for.
+   * Puts events in, removed ones again; returns how many were not in. Throws INVALID_ARGUMENT
+   * naming the field for an event that does not exist, and for more events than the queue has room
+   * for.
    */
   add(
     project: ProjectRef,
     queueId: string,
     added: { readonly eventIds: readonly string[]; readonly field: string },
-  ): Promise<void>;
-  /** Removes events; events outside the queue are not an error. */
-  remove(project: ProjectRef, queueId: string, eventIds: readonly string[]): Promise<void>;
+  ): Promise<number>;
+  /** Removes events and returns how many were in; events outside the queue are not an error. */
+  remove(project: ProjectRef, queueId: string, eventIds: readonly string[]): Promise<number>;
   /** Completes the open events that have a number of reviews. */
   completeReviewed(project: ProjectRef, queueId: string, reviewers: number): Promise<void>;
   /** Deletes open events and claims. */
@@ -80,8 +81,8 @@ export function createQueueItems({ clusters, tracingOf }: QueueItemsOptions): Qu
       const key = { projectId, queueId };
       const wanted = [...new Set(eventIds)];
       assertFew(field, eventIds);
-      if (wanted.length === 0) return;
-      await databaseOf(project).transaction(
+      if (wanted.length === 0) return 0;
+      return databaseOf(project).transaction(
         async (sql) => {
           const held = await tracingOf(project).metrics.hold(projectId, wanted);
           eventIds.forEach((id, index) => {
@@ -90,7 +91,7 @@ export function createQueueItems({ clusters, tracingOf }: QueueItemsOptions): Qu
           await store.lockQueue(sql, key);
           const { added, room } = await toNew(sql, key, wanted, (isRemoved) => isRemoved);
           if (added.length > room) refuse(field, `the queue has room for ${room} more events`);
-          await store.insertItems(sql, key, added);
+          return store.insertItems(sql, key, added);
         },
         { owner: projectId },
       );
@@ -99,10 +100,10 @@ export function createQueueItems({ clusters, tracingOf }: QueueItemsOptions): Qu
     async remove(project, queueId, eventIds) {
       const key = { projectId: project.projectId, queueId };
       assertFew("remove_event_ids", eventIds);
-      if (eventIds.length === 0) return;
-      await databaseOf(project).transaction(async (sql) => {
+      if (eventIds.length === 0) return 0;
+      return databaseOf(project).transaction(async (sql) => {
         await store.lockQueue(sql, key);
-        await store.removeItems(sql, key, eventIds);
+        return store.removeItems(sql, key, eventIds);
       });
     },
 

@@ -143,21 +143,20 @@ function update(parts: Parts, whose: Whose, fields: QueueFields): Promise<Queue>
     await store.lockCount(sql, projectId);
     const before = await parts.get(projectId, id);
     const after = toSettings(fields, before);
-    const { added = [], removed = [] } = fields;
-    const isMoved = added.length + removed.length > 0;
-    const moved = isMoved ? { added: added.length, removed: removed.length } : {};
+    const { added: eventIds = [], removed: removedIds = [] } = fields;
+    const removed = await parts.items.remove(project, id, removedIds);
+    const added = await parts.items.add(project, id, { eventIds, field: "add_event_ids" });
+    const moved = removed + added > 0 ? { added, removed } : {};
     const audit = {
       action: "queue.update",
       targetId: id,
       before: stateOf(before),
       after: { ...stateOf(after), ...moved },
     };
-    if (isChange(audit)) await store.updateQueue(sql, projectId, { ...after, id });
-    await parts.items.remove(project, id, removed);
-    await parts.items.add(project, id, { eventIds: added, field: "add_event_ids" });
-    if (added.length > 0 || after.reviewers !== before.reviewers) {
+    if (added > 0 || after.reviewers !== before.reviewers) {
       await parts.items.completeReviewed(project, id, after.reviewers);
     }
+    if (isChange(audit)) await store.updateQueue(sql, projectId, { ...after, id });
     const result = await parts.get(projectId, id);
     return { result, audit, forget: subjectOf("queues", projectId) };
   });
