@@ -142,6 +142,17 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("that are gone say so, although nothing could be filled in either", async () => {
+    const { page, faults } = await app.open(path());
+    await page.route("**/ListMetrics**", (route) => route.fulfill({ json: {} }));
+
+    await page.goto(app.service.url + path(`/${crypto.randomUUID()}/annotate`));
+
+    await page.getByRole("alert").getByText("It was deleted, or it is not open to you").waitFor();
+    expect(await page.getByText("Nothing to fill in").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("release an event by Enter on Release, and store no score", async () => {
     const { page, faults } = await app.open(path(`/${queueId}/annotate`));
     await page.getByText("The first answer").waitFor();

@@ -26,8 +26,10 @@ const changes = [listQueueItems, getQueueAgreement];
 
 export function AnnotatePage() {
   const { projectId, queueId } = annotateRoute.useParams();
-  const queue = useRpc(QueueService.method.getQueue, { id: queueId }).data;
+  const queueAnswer = useRpc(QueueService.method.getQueue, { id: queueId });
+  const queue = queueAnswer.data;
   const metrics = useRpc(MetricService.method.listMetrics, { type: "HUMAN" });
+  const unread = [queueAnswer, metrics].find((answer) => answer.error && !answer.data);
   const mayReview = useMay()(claimQueueItem);
   const { data } = useRpc(listQueueItems, { id: queueId, limit: 1 }, { refreshMs: 5_000 });
   const title = `Review ${queue?.name ?? "queue"}`;
@@ -53,8 +55,8 @@ export function AnnotatePage() {
         <div className="scroll">
           <ReadOnlyNote method={claimQueueItem} />
         </div>
-      ) : metrics.error && !metrics.data ? (
-        <ErrorState error={metrics.error} onRetry={() => void metrics.refetch()} />
+      ) : unread?.error ? (
+        <ErrorState error={unread.error} onRetry={() => void unread.refetch()} />
       ) : metrics.data?.metrics.length === 0 ? (
         <EmptyState title="Nothing to fill in">
           Create an evaluator of the type human first: it says what people are asked.
