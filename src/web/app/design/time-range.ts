@@ -52,9 +52,17 @@ const dateTime = new Intl.DateTimeFormat("en", {
   hourCycle: "h23",
 });
 
-/** Formats a range for its button. */
+const dateTimeOfYear = new Intl.DateTimeFormat("en", {
+  ...{ year: "numeric", month: "short", day: "numeric" },
+  ...{ hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+});
+
+/** Formats a range for its button; times of another year have their year. */
 export function formatRange(range: TimeRange): string {
-  if ("from" in range) return dateTime.formatRange(range.from, range.to);
+  if ("from" in range) {
+    const isThisYear = new Date(range.from).getFullYear() === new Date().getFullYear();
+    return (isThisYear ? dateTime : dateTimeOfYear).formatRange(range.from, range.to);
+  }
   const choice = lastChoices.find(({ minutes }) => minutes === range.last);
   return choice?.label ?? `Last ${range.last} minutes`;
 }

@@ -30,9 +30,11 @@ export function toViewState({ tab, range, filters = [], q, kind, columns = [] }:
 export function toSearch({ id, state }: View): TracesSearch {
   const settings = state?.settings ?? {};
   const { tab, q, kind, last } = settings;
-  const { gte, lte } = state?.dateRange ?? {};
+  const { gte, lte, relative } = state?.dateRange ?? {};
   const isFixed = gte !== undefined && lte !== undefined;
-  const range = parseTimeRange(isFixed ? { from: gte, to: lte } : { last });
+  const range = parseTimeRange(
+    isFixed ? { from: gte, to: lte } : { last: last ?? minutesOf(relative) },
+  );
   const filters = parseFilters((state?.filters ?? []).map(fromMessage));
   const columns = state?.columns ?? [];
   return {
@@ -44,6 +46,14 @@ export function toSearch({ id, state }: View): TracesSearch {
     ...((kind === "model" || kind === "tool" || kind === "chain") && { kind }),
     ...(columns.length > 0 && { columns }),
   };
+}
+
+const unitMinutes: Readonly<Record<string, number>> = { h: 60, d: 1_440, w: 10_080, M: 43_200 };
+
+/** Returns the minutes of a length of the API, such as `7d`. */
+function minutesOf(relative: string | undefined): number | undefined {
+  const [, count, unit] = /^(\d+)([hdwM])$/.exec(relative ?? "") ?? [];
+  return unit === undefined ? undefined : Number(count) * (unitMinutes[unit] ?? 0);
 }
 
 type StoredFilter = NonNullable<View["state"]>["filters"][number];
