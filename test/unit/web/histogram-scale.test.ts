@@ -32,6 +32,7 @@ test("ticks of long ranges stand on midnights", () => {
 test("no buckets have no ticks, and one has a width", () => {
   expect(tickTimes(toBuckets([]))).toEqual([]);
   expect(toBuckets([startMs])).toMatchObject([{ left: 0, width: 1 }]);
+  expect(toBuckets([startMs], "minute")).toMatchObject([{ to: startMs + 59_999 }]);
 });
 
 test.each([

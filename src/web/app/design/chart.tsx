@@ -21,6 +21,8 @@ export type ChartProps = {
   readonly label: string;
   /** Starts of the buckets, Unix milliseconds, ascending. */
   readonly times: readonly number[];
+  /** Unit of the buckets, such as `hour`. */
+  readonly unit?: string | undefined;
   readonly series: readonly ChartSeries[];
   readonly format: (value: number) => string;
   readonly heightPx?: number;

@@ -33,7 +33,7 @@ const day = 24 * hour;
 /** Formats milliseconds: `340 ms`, `1.24 s`, `2 m 05 s`, `3 h 12 m`, `2 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1) return ms === 0 ? "0 ms" : `${ms.toFixed(2)} ms`;
-  if (ms < second) return `${Math.round(ms)} ms`;
+  if (ms < second - 0.5) return `${Math.round(ms)} ms`;
   if (ms < 10 * second) return `${(ms / second).toFixed(2)} s`;
   if (ms < minute) return `${(ms / second).toFixed(1)} s`;
   const pad = (value: number) => String(Math.floor(value)).padStart(2, "0");

@@ -10,14 +10,27 @@ export type Bucket = {
   readonly width: number;
 };
 
+const minuteMs = 60_000;
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
-/** Returns the buckets that begin at the given starts; the last two are equally wide. */
-export function toBuckets(times: readonly number[]): readonly Bucket[] {
+const unitMs: Readonly<Record<string, number>> = {
+  ...{ minute: minuteMs, hour: hourMs, day: dayMs, week: 7 * dayMs, month: 30 * dayMs },
+};
+
+/** Returns the usual width of a bucket by its unit, such as `hour`. */
+export function widthOfUnit(unit: string | undefined): number {
+  return unitMs[unit ?? ""] ?? hourMs;
+}
+
+/**
+ * Returns the buckets that begin at the given starts; the last two are equally wide. A single
+ * bucket does not tell its width: it has that of the unit.
+ */
+export function toBuckets(times: readonly number[], unit?: string): readonly Bucket[] {
   const [first, last] = [times[0], times.at(-1)];
   if (first === undefined || last === undefined) return [];
-  // A single bucket does not tell its width.
-  const lastMs = times.length > 1 ? last - (times.at(-2) ?? last) : hourMs;
+  const lastMs = times.length > 1 ? last - (times.at(-2) ?? last) : widthOfUnit(unit);
   const spanMs = last + lastMs - first;
   return times.map((from, index) => {
     const end = times[index + 1] ?? from + lastMs;
@@ -50,8 +63,6 @@ export function stackHeights(
 
 export type Tick = { readonly timeMs: number; readonly share: number };
 
-const minuteMs = 60_000;
-const dayMs = 24 * hourMs;
 const ticksMax = 6;
 const steps = [
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * minuteMs),

@@ -20,6 +20,8 @@ export type HistogramProps = {
   readonly label: string;
   /** Starts of the buckets, Unix milliseconds, ascending. */
   readonly times: readonly number[];
+  /** Unit of the buckets, such as `hour`. */
+  readonly unit?: string | undefined;
   /** Stacked in their order. */
   readonly series: readonly HistogramSeries[];
   readonly format: (value: number) => string;
@@ -35,9 +37,9 @@ const headroom = 1.06;
 const canvasPx = 57;
 
 export function Histogram(props: HistogramProps) {
-  const { label, times, series, format } = props;
+  const { label, times, unit, series, format } = props;
   const [at, setAt] = useState<number>();
-  const buckets = toBuckets(times);
+  const buckets = toBuckets(times, unit);
   const id = useId();
   const bucket = at === undefined ? undefined : buckets[at];
   const totals = series.map(({ label: name, values }) => {

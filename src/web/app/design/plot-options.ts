@@ -2,7 +2,7 @@
 
 import UPlot from "uplot";
 import type { ChartProps } from "./chart.tsx";
-import { isolatedIndexes } from "./plot-values.ts";
+import { isolatedIndexes, timeAxis } from "./plot-values.ts";
 
 export type PlotProps = ChartProps & {
   readonly kind: "line" | "bar";
@@ -43,9 +43,6 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
   const style = getComputedStyle(element);
   const colorOf = colorReader(element);
   const font = `11px ${style.fontFamily}`;
-  const { times, kind } = props();
-  // Half a bucket beside the first and the last bar, which would stand in the edge.
-  const marginS = kind === "bar" ? ((times[1] ?? 0) - (times[0] ?? 0)) / 2_000 : 0;
   const axis = { font, stroke: colorOf("--text-faint"), ticks: { show: false } };
   return {
     width: element.clientWidth,
@@ -65,7 +62,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
       },
     },
     scales: {
-      x: { range: (_plot, min, max) => [min - Math.max(0, marginS), max + Math.max(0, marginS)] },
+      x: { range: () => timeAxis(props()) },
       y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] },
     },
     axes: [
@@ -120,13 +117,14 @@ const clock = new Intl.DateTimeFormat("en", {
 });
 const date = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
 
-/** Midnights carry the date, other ticks the time of day. */
+/** Midnights carry the date, other ticks the time of day, once for each minute. */
 function formatTicks(_plot: UPlot, ticks: number[]): string[] {
-  return ticks.map((seconds) => {
+  const texts = ticks.map((seconds) => {
     const tick = new Date(seconds * 1_000);
     const isMidnight = tick.getHours() === 0 && tick.getMinutes() === 0;
     return (isMidnight ? date : clock).format(tick);
   });
+  return texts.map((text, at) => (text === texts[at - 1] ? "" : text));
 }
 
 function select(plot: UPlot, { onRange }: PlotProps): void {

@@ -1,6 +1,25 @@
 // The numbers that a plot draws. Pure functions.
 
+import { widthOfUnit } from "./histogram-scale.ts";
+
 type Values = readonly (number | null)[];
+
+type Axis = {
+  readonly kind: "line" | "bar";
+  /** Starts of the buckets, Unix milliseconds, ascending. */
+  readonly times: readonly number[];
+  readonly unit?: string | undefined;
+};
+
+/**
+ * Returns the range of the axis of time, in seconds: half a bucket more beside the first and the
+ * last bar, which would stand in the edge, and beside a single point, which has no range.
+ */
+export function timeAxis({ kind, times, unit }: Axis): [number, number] {
+  const [first = 0, second = first + widthOfUnit(unit)] = times;
+  const marginMs = kind === "bar" || times.length === 1 ? (second - first) / 2 : 0;
+  return [(first - marginMs) / 1_000, ((times.at(-1) ?? first) + marginMs) / 1_000];
+}
 
 /** Adds each series to those before it, so that bars stand on one another. */
 export function stacked(series: readonly Values[]): (number | null)[][] {

@@ -105,6 +105,7 @@ function OverTime({
     const shared = {
       label: groups.length === 1 ? label : `${label}: ${first?.label ?? ""}`,
       times,
+      unit: answer.unit,
       series: group.map((one) => toChartSeries(one, question)),
       format: formatOf(measure),
       heightPx: height,

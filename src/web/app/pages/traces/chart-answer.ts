@@ -14,6 +14,8 @@ export type Totals = {
 export type Histogram = {
   /** Starts of the buckets, Unix milliseconds. */
   readonly times: readonly number[];
+  /** Unit of the buckets. */
+  readonly unit: string | undefined;
   readonly good: readonly number[];
   readonly bad: readonly number[];
 };
@@ -55,6 +57,7 @@ export function toHistogram(answer: QueryChartResponse): Histogram {
   const errors = numbersOf(answer, "errors");
   return {
     times,
+    unit: answer.data?.meta?.effectiveBucket,
     good: times.map((_, index) => (counts[index] ?? 0) - (errors[index] ?? 0)),
     bad: times.map((_, index) => errors[index] ?? 0),
   };

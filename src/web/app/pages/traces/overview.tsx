@@ -78,6 +78,7 @@ function CallsChart({ histogram, counted, onRange }: CallsChartProps) {
     <Histogram
       label={`${noun} and errors over time`}
       times={histogram.times}
+      unit={histogram.unit}
       series={[
         { label: `${noun} without error`, values: histogram.good, color: 1 },
         { label: "Errors", values: histogram.bad, color: "bad" },
@@ -139,9 +140,15 @@ function Errors({ count, of }: { readonly count: number; readonly of: number }) 
   return (
     <span data-tone={count > 0 ? "bad" : undefined} className="overview-errors-total">
       <Count value={count} />
-      {count === 0 ? null : <small> ({share < 1 ? share.toFixed(1) : Math.round(share)} %)</small>}
+      {count === 0 ? null : <small> ({formatShare(share)} %)</small>}
     </span>
   );
+}
+
+/** Formats a share above zero, which never reads as none. */
+function formatShare(percent: number): string {
+  if (percent < 0.1) return "<0.1";
+  return percent < 1 ? percent.toFixed(1) : String(Math.round(percent));
 }
 
 type ErrorsPanelProps = {
