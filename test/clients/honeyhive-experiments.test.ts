@@ -27,6 +27,7 @@ type Runs = { readonly evaluations: readonly Json[]; readonly pagination: Json }
 type Report = {
   readonly first: Result;
   readonly second: Result;
+  readonly toned: Result;
   readonly managed: Result;
   readonly managed_run: { readonly evaluation: Json };
   readonly compared: Json;
@@ -86,6 +87,15 @@ describe("PyPI honeyhive 1.7.0", () => {
     expect(report.second.metrics.details).toMatchObject([{ aggregate: 2 / 3 }, { aggregate: 2 }]);
   });
 
+  test("reads the result of an evaluator that answers text, which the client refuses", () => {
+    const { toned } = report;
+
+    expect(toned.passed).toHaveLength(3);
+    expect(toned.datapoints.map(({ metrics }) => metrics)).toMatchObject(
+      Array(3).fill([{ name: "tone", value: null, passed: true }]),
+    );
+  });
+
   test("compares two runs of functions with different names", () => {
     expect(report.compared).toMatchObject({
       common_datapoints: 3,
@@ -138,7 +148,7 @@ describe("PyPI honeyhive 1.7.0", () => {
     expect(report.runs.pagination).toMatchObject({ total: 2 });
     expect(namesOf(report.by_ids)).toEqual(["own_echo", "own_short"]);
     expect(report.deleted_run).toEqual({ id: report.first.run_id, deleted: true });
-    expect(namesOf(report.left)).toEqual(["managed_echo", "own_echo"]);
+    expect(namesOf(report.left)).toEqual(["managed_echo", "own_echo", "toned"]);
   });
 });
 

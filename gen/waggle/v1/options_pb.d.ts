@@ -314,8 +314,8 @@ export declare const nullable: GenExtension<FieldOptions, boolean>;
 export declare const omit_empty: GenExtension<FieldOptions, boolean>;
 
 /**
- * A Value that is written only as a number or boolean on paths without nulls, whose clients refuse
- * texts in it.
+ * A Value that is written only as a number or boolean on paths without nulls and to the published
+ * Python client, since both refuse texts in it.
  *
  * @generated from extension: bool numeric_without_nulls = 50108;
  */

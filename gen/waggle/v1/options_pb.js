@@ -105,8 +105,8 @@ export const omit_empty = /*@__PURE__*/
   extDesc(file_waggle_v1_options, 5);
 
 /**
- * A Value that is written only as a number or boolean on paths without nulls, whose clients refuse
- * texts in it.
+ * A Value that is written only as a number or boolean on paths without nulls and to the published
+ * Python client, since both refuse texts in it.
  *
  * @generated from extension: bool numeric_without_nulls = 50108;
  */

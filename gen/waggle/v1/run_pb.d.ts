@@ -1032,7 +1032,8 @@ export declare type RunDatapointMetric = Message<"waggle.v1.RunDatapointMetric">
   eventType: string;
 
   /**
-   * The score; null if the evaluation failed. On the older path only numbers and booleans.
+   * The score; null if the evaluation failed. On the older path only numbers and booleans;
+   * to the published Python client a text is null, and is counted in `texts`.
    *
    * @generated from field: google.protobuf.Value value = 4;
    */

@@ -2,14 +2,6 @@
 // document shows text, except for generated clients that require integers.
 // Source: docs/decisions.md, 3; docs/spec.md, POST /events/export.
 
-/** User-Agent prefix of generated clients that require integers even if the document shows text. */
-const integerClientPrefix = "speakeasy-sdk/";
-
-/** Returns whether a client reads times as text where the API document shows text. */
-export function takesTextTimes(userAgent: string | undefined): boolean {
-  return !userAgent?.startsWith(integerClientPrefix);
-}
-
 /** Returns whole Unix milliseconds, rounded down so that a time never moves later. */
 export function formatTimeNumber(timeMs: number): number {
   return Math.floor(timeMs);

@@ -20,6 +20,8 @@ export type WriteContext = {
   readonly isTextTimes: boolean;
   /** Whether absent nullable fields are left out. */
   readonly isNullFree: boolean;
+  /** Whether `(numeric_without_nulls)` values other than numbers and booleans count as absent. */
+  readonly isNumericOnly?: boolean;
   /**
    * Top-level names of the requested fields of records; undefined means all. Nested messages omit
    * their absent and empty fields unless those are requested.
@@ -98,7 +100,9 @@ function fieldWriter(field: DescField): FieldWriter {
   const isList = field.fieldKind === "list";
   const isMessage = field.fieldKind === "message" && !isStruct(field.message);
   return (record, json, context, isNested) => {
-    const value = record[name];
+    const given = record[name];
+    const isRefused = isNumericWithoutNulls && context.isNumericOnly && !isNumeric(given);
+    const value = isRefused ? undefined : given;
     if (value === undefined) {
       if (!isNullable || context.isNullFree) return;
       if (isNested && context.projections && !context.projections.has(key)) return;
@@ -106,7 +110,6 @@ function fieldWriter(field: DescField): FieldWriter {
       return;
     }
     if (isOmittedEmpty && isEmpty(value)) return;
-    if (isNumericWithoutNulls && context.isNullFree && !isNumeric(value)) return;
     if (
       isList &&
       isNested &&
@@ -124,8 +127,8 @@ function fieldWriter(field: DescField): FieldWriter {
 
 /** Returns whether a message of google.protobuf.Value holds a number or a boolean. */
 function isNumeric(value: unknown): boolean {
-  const { kind } = value as Value;
-  return kind.case === "numberValue" || kind.case === "boolValue";
+  const kind = (value as Value | undefined)?.kind.case;
+  return kind === "numberValue" || kind === "boolValue";
 }
 
 function isEmpty(value: unknown): boolean {

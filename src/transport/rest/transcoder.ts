@@ -28,12 +28,12 @@ import { setRequestDigest } from "../request-digest.ts";
 import { type CallBody, type CallOptions, servePlainCall } from "../plain-call.ts";
 import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, withHttpBody } from "./http-body.ts";
-import { takesTextTimes } from "./answer-times.ts";
 import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
 import { openAiErrorAnswer } from "./openai-error.ts";
 import { readItems } from "./json-reader.ts";
 import { type WriteContext, writeInSteps } from "./json-writer.ts";
+import { clientPackageHeader, takesTextScores, takesTextTimes } from "./published-clients.ts";
 import { createRouteTrie, type PathVariable, type RouteMatch } from "./route-trie.ts";
 import { isGone } from "../write.ts";
 import { type StreamEncoder, writeStream } from "./stream.ts";
@@ -207,6 +207,7 @@ function writeContextOf(
   const fields = (projection && values[projection.localName]) ?? [];
   return {
     isNullFree,
+    isNumericOnly: isNullFree || !takesTextScores(headerOf(request, clientPackageHeader)),
     isTextTimes: hasTextTimes && takesTextTimes(headerOf(request, "user-agent")),
     projections:
       fields.length === 0 ? undefined : new Set(fields.map((field) => field.split(".")[0] ?? "")),

@@ -44,6 +44,11 @@ def exact(outputs, inputs, ground_truth):
     return outputs["answer"] == ground_truth["answer"]
 
 
+@evaluator
+def tone(outputs, inputs, ground_truth):
+    return "long" if len(outputs["answer"]) > 1 else "short"
+
+
 def short(datapoint):
     return {"answer": datapoint["inputs"]["question"][:1]}
 
@@ -52,10 +57,10 @@ def echo(datapoint):
     return {"answer": datapoint["inputs"]["question"]}
 
 
-def run(function, name, **dataset):
+def run(function, name, evaluators=(length, exact), **dataset):
     return evaluate(
         function,
-        evaluators=[length, exact],
+        evaluators=list(evaluators),
         api_key=api_key,
         server_url=url,
         name=name,
@@ -79,6 +84,7 @@ first = run(short, "own_short", dataset=own)
 second = run(echo, "own_echo", dataset=own)
 report["first"] = as_json(first)
 report["second"] = as_json(second)
+report["toned"] = as_json(run(echo, "toned", [tone], dataset=own))
 compared = compare_runs(client, new_run_id=second.run_id, old_run_id=first.run_id)
 report["compared"] = as_json(compared)
 pairs = client.experiments.compare_run_events(
