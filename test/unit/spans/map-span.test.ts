@@ -287,6 +287,28 @@ describe("chat messages", () => {
 
   const pydanticAi = { name: "pydantic-ai", version: "2.68.0", attributes: new Map() };
 
+  test("a model call of Pydantic AI has its cached and reasoning tokens", () => {
+    const got = eventOf({
+      scope: pydanticAi,
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.details.cache_read_tokens": 60,
+        "gen_ai.usage.details.cache_write_tokens": 30,
+        "gen_ai.usage.details.reasoning_tokens": 4,
+        "gen_ai.usage.details.audio_tokens": 1,
+      },
+    });
+
+    expect(got.metadata).toMatchObject({
+      prompt_tokens: 100,
+      cache_read_input_tokens: 60,
+      cache_write_input_tokens: 30,
+      reasoning_tokens: 4,
+      "gen_ai.usage.details.audio_tokens": 1,
+    });
+  });
+
   test("a run of a Pydantic AI agent has its conversation and its reply", () => {
     const spoken = [
       { role: "user", parts: [{ type: "text", content: "Weather?" }] },

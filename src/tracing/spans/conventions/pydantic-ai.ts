@@ -11,6 +11,9 @@ export const pydanticAi: Convention = {
   fields: {},
   usage: {
     "operation.cost": "metadata.cost",
+    "gen_ai.usage.details.cache_read_tokens": "metadata.cache_read_input_tokens",
+    "gen_ai.usage.details.cache_write_tokens": "metadata.cache_write_input_tokens",
+    "gen_ai.usage.details.reasoning_tokens": "metadata.reasoning_tokens",
   },
   prepare: splitConversation,
   read(draft) {
