@@ -52,6 +52,21 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test("are made once by a double click", async () => {
+    const { page, faults } = await app.open(path());
+    await page.getByRole("button", { name: "Create dataset" }).first().click();
+    await page.getByLabel("Name").fill("Only once");
+
+    await page.getByRole("dialog").getByRole("button", { name: "Create dataset" }).dblclick();
+
+    await page.getByRole("heading", { name: "No datapoints yet" }).waitFor();
+    const { datasets } = (await app.call("GET", "/v1/datasets?name=Only+once")) as {
+      datasets: unknown[];
+    };
+    expect(datasets).toHaveLength(1);
+    expect(faults).toEqual([]);
+  });
+
   test("keep a changed datapoint while its drawer is closed, until it is saved", async () => {
     const { page, faults } = await app.open(path(`/${datasetId}`));
     const row = page.getByRole("row").filter({ hasText: "4711" });

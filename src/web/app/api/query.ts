@@ -28,6 +28,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import type { InfiniteData, UseInfiniteQueryResult, UseQueryResult } from "@tanstack/react-query";
+import { useCallback, useRef } from "react";
 import { ApiError } from "./errors.ts";
 import { useProjectId } from "./project.ts";
 import { callRpc } from "./transport.ts";
@@ -130,13 +131,47 @@ export function useRpcMutation<I extends DescMessage, O extends DescMessage>(
 ) {
   const projectId = useProjectId();
   const client = useQueryClient();
-  return useMutation<MessageShape<O>, ApiError, MessageInitShape<I>>({
+  return useChange<MessageShape<O>, MessageInitShape<I>>({
     mutationFn: (input) => callRpc(method, input, { projectId, outlivesPage }),
     onSuccess: async (answer) => {
       await renewAnswers(client, changes);
       onDone?.(answer);
     },
   });
+}
+
+type ChangeOptions<A, I> = {
+  readonly mutationFn: (input: I) => Promise<A>;
+  readonly onSuccess: (answer: A) => unknown;
+};
+
+/**
+ * Changes by several calls. The second click of a double click may come before the button shows
+ * that it is busy: a change with the input of the one under way is left out.
+ */
+export function useChange<A, I>(options: ChangeOptions<A, I>) {
+  const sent = useRef<string>(undefined);
+  const onSettled = (): void => {
+    sent.current = undefined;
+  };
+  const mutation = useMutation<A, ApiError, I>({ ...options, onSettled });
+  const { mutate: send } = mutation;
+  const mutate: typeof send = useCallback(
+    (...call) => {
+      const key = toKey(call[0]);
+      if (sent.current === key) return;
+      sent.current = key;
+      send(...call);
+    },
+    [send],
+  );
+  return { ...mutation, mutate };
+}
+
+/** Returns an input as text; times in it have large integers, which JSON does not know. */
+function toKey(input: unknown): string {
+  const toText = (_: string, value: unknown) => (typeof value === "bigint" ? `${value}` : value);
+  return JSON.stringify([input], toText);
 }
 
 /** Asks rpcs again whose answers are old, where they are shown. */

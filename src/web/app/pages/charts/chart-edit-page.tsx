@@ -2,13 +2,12 @@
 // address keeps the name and the question, so that no reload and no ended sign-in loses them.
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
-import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { renewAnswers, useRpc } from "../../api/query.ts";
+import { renewAnswers, useChange, useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
@@ -178,7 +177,7 @@ function useSave(onDone: (dashboard?: Dashboard) => void) {
   const projectId = useCurrentProjectId();
   const client = useQueryClient();
   const createdId = useRef<string>(undefined);
-  const save = useMutation<Dashboard | undefined, ApiError, SavedChart>({
+  const save = useChange<Dashboard | undefined, SavedChart>({
     mutationFn: async ({ id, name, question, dashboardId }) => {
       const chart = toChartFields(name.trim(), question);
       const chartId = id ?? createdId.current;

@@ -1,15 +1,14 @@
 // NewRunDialog: has the service run a saved prompt on each datapoint of a dataset.
 
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { RunService } from "../../../../../gen/waggle/v1/run_pb.js";
-import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc } from "../../api/query.ts";
+import { useChange, useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { Field, Input, Select } from "../../design/input.tsx";
@@ -156,7 +155,7 @@ function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
 function useStart(onStarted: (runId: string) => void) {
   const projectId = useCurrentProjectId();
   const client = useQueryClient();
-  return useMutation<string, ApiError, Values>({
+  return useChange<string, Values>({
     mutationFn: async ({ name, prompt, dataset, environment, model }) => {
       const { createRun, deleteRun } = RunService.method;
       const run = { datasetId: dataset, ...(name !== "" && { name }) };

@@ -4,9 +4,7 @@ import { type SyntheticEvent, useState } from "react";
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
-import { useMutation } from "@tanstack/react-query";
-import type { ApiError } from "../../api/errors.ts";
-import { queryClient, useRpc } from "../../api/query.ts";
+import { queryClient, useChange, useRpc } from "../../api/query.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
@@ -54,7 +52,7 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
   const [name, setName] = useState("");
   const projectId = useCurrentProjectId();
   const id = chosen ?? found?.[0]?.id ?? isNew;
-  const add = useMutation<string, ApiError>({
+  const add = useChange<string, void>({
     mutationFn: () => addEvents({ target, projectId, eventIds, id, name: name.trim() }),
     onSuccess: (addedTo) => {
       void queryClient.invalidateQueries({ queryKey: [serviceOf(target)] });
