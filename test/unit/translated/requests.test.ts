@@ -217,6 +217,23 @@ describe("a chat request", () => {
     ]);
   });
 
+  test.each(translatedTypes)("sends %s no empty texts beside others", async (type) => {
+    const content = [
+      { type: "text", text: "" },
+      { type: "text", text: "Hello" },
+    ];
+
+    const got = await sent(type, {
+      messages: [
+        { role: "system", content: "" },
+        { role: "user", content },
+      ],
+    });
+
+    expect(JSON.stringify(got)).not.toMatch(/"(?:text|content)":""/);
+    expect(JSON.stringify(got)).toContain('"Hello"');
+  });
+
   test.each([
     { type: "mistral", id: "call_PTLP8xhu3uwZk4l3nlnrrJha", form: /^[a-zA-Z0-9]{9}$/ },
     { type: "mistral", id: "VvvODy9mT", form: /^VvvODy9mT$/ },

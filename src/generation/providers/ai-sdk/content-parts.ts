@@ -13,7 +13,14 @@ export type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /** Converts the content of a user message, which is text or a list of parts. */
 export function toUserParts(message: Fields, type: ProviderType): UserPart[] {
-  return contentOf(message).map((item) => toUserPart(itemFields(item), type));
+  const parts = contentOf(message).map((item) => toUserPart(itemFields(item), type));
+  return withoutEmpty(parts, (part) => part.type === "text" && part.text === "");
+}
+
+/** Leaves out empty texts, which most providers refuse, unless there is nothing else. */
+export function withoutEmpty<T>(items: readonly T[], isEmpty: (item: T) => boolean): T[] {
+  const full = items.filter((item) => !isEmpty(item));
+  return full.length > 0 ? full : [...items];
 }
 
 /** Returns the texts of a message that may contain only text. */

@@ -11,7 +11,7 @@ import type {
 import { refuse } from "../../../base/errors.ts";
 import { isJsonObject, type JsonValue } from "../../../base/json.ts";
 import type { ProviderType } from "../../provider.ts";
-import { toTexts, toUserParts } from "./content-parts.ts";
+import { toTexts, toUserParts, withoutEmpty } from "./content-parts.ts";
 import { type Fields, itemFields, untranslatable } from "../../openai/fields.ts";
 
 type AssistantParts = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
@@ -31,7 +31,7 @@ export function toPrompt(request: Fields, type: ProviderType): LanguageModelV4Pr
       ? convert(message, conversation)
       : message.refuse("role", `${untranslatable}: ${role}`);
   });
-  return joinToolResults(converted);
+  return joinToolResults(withoutEmpty(converted, ({ content }) => content === ""));
 }
 
 /** Joins results of tools that follow each other: Gemini wants those of one turn together. */
