@@ -217,6 +217,20 @@ describe("a chat request", () => {
     ]);
   });
 
+  test.each<{ type: ProviderType; want: JsonObject }>([
+    { type: "anthropic", want: { tools: [{ input_schema: { type: "object" } }] } },
+    {
+      type: "bedrock",
+      want: {
+        toolConfig: { tools: [{ toolSpec: { inputSchema: { json: { type: "object" } } } }] },
+      },
+    },
+  ])("tells $type that a function without parameters takes an object", async ({ type, want }) => {
+    const bare = { type: "function", function: { name: "now", parameters: {} } };
+
+    expect(await sent(type, { tools: [bare] })).toMatchObject(want);
+  });
+
   test.each(translatedTypes)("sends %s no empty texts beside others", async (type) => {
     const content = [
       { type: "text", text: "" },

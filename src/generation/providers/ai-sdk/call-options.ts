@@ -9,7 +9,7 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { faultOfChoice } from "../../../base/choices.ts";
-import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { chatChoicesMax } from "../../../base/tenant-limits.ts";
 import type { Target } from "../../provider.ts";
 import { type Fields, itemFields, untranslatable } from "../../openai/fields.ts";
@@ -204,9 +204,15 @@ function toTool(tool: Fields): LanguageModelV4FunctionTool {
     type: "function",
     name: declared.needText("name"),
     ...(description !== undefined && { description }),
-    inputSchema: toSchema(declared.fields("parameters")?.object) ?? noParameters,
+    inputSchema: toInputSchema(declared.fields("parameters")?.object),
     ...(declared.boolean("strict") === true && { strict: true }),
   };
+}
+
+/** Gives a schema without a type, such as `{}`, the one that Anthropic and Bedrock demand. */
+function toInputSchema(parameters: JsonObject = {}): Schema {
+  const isTyped = (parameters["type"] ?? undefined) !== undefined;
+  return isTyped ? parameters : { ...noParameters, ...(parameters as Schema) };
 }
 
 /** Passes a JSON Schema on unchanged: the provider checks it. */
