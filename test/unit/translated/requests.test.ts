@@ -248,6 +248,21 @@ describe("a chat request", () => {
     expect(JSON.stringify(got)).toContain('"Hello"');
   });
 
+  test("offers Bedrock no functions where none may be called", async () => {
+    const body = {
+      ...{ model: "m", messages: [user], tools: [tool], tool_choice: "none" },
+      response_format: { type: "json_schema", json_schema: { name: "city", schema } },
+    };
+
+    await ask(targetAt(standIn, "bedrock", "amazon.nova-pro-v1:0"), body);
+
+    // The AI SDK lets a model answer by a schema as the call of a function that must be called.
+    expect(standIn.requests[0]?.body["toolConfig"]).toMatchObject({
+      tools: [{ toolSpec: { name: "json" } }],
+      toolChoice: { any: {} },
+    });
+  });
+
   test.each([
     { type: "mistral", id: "call_PTLP8xhu3uwZk4l3nlnrrJha", form: /^[a-zA-Z0-9]{9}$/ },
     { type: "mistral", id: "VvvODy9mT", form: /^VvvODy9mT$/ },

@@ -19,7 +19,11 @@ import { toPrompt } from "./messages.ts";
 export function toCallOptions(request: Fields, target: Target): LanguageModelV4CallOptions {
   assertTranslatable(request);
   const { type } = target.connection;
-  const tools = toTools(request);
+  const declared = toTools(request);
+  const toolChoice = toToolChoice(request, declared);
+  // The SDK lets Bedrock's models answer by a schema as a call, and then any function is called.
+  const isNoneCalled = type === "bedrock" && toolChoice?.type === "none";
+  const tools = isNoneCalled ? undefined : declared;
   return {
     prompt: toPrompt(request, type),
     ...defined({
@@ -28,7 +32,7 @@ export function toCallOptions(request: Fields, target: Target): LanguageModelV4C
       stopSequences: toStops(request),
       seed: request.integer("seed"),
       tools,
-      toolChoice: toToolChoice(request, tools),
+      toolChoice,
       responseFormat: toResponseFormat(request, target),
       reasoning: toEffort(request),
       providerOptions: toProviderOptions(request, target),
