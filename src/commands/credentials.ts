@@ -31,7 +31,7 @@ export type Credentials = {
 };
 
 export type CredentialsOutcome = {
-  /** Absent if there is neither a file nor a project `demo` to create keys for. */
+  /** Absent if there is neither a file nor one project `demo` to create keys for. */
   readonly credentials: Credentials | undefined;
   /** Message for the person at the terminal if something unusual happened. */
   readonly remark: string | undefined;
@@ -78,28 +78,38 @@ export async function ensureCredentials(
   return replaceCredentials(database, { path, url, isKept: kept !== undefined });
 }
 
-/** Replaces the file of a non-empty database if it is missing or belongs to another database. */
+/**
+ * Replaces the file of a non-empty database if it is missing, or if its project is archived or
+ * belongs to another database.
+ */
 async function replaceCredentials(
   database: Database,
   { path, url, isKept }: { readonly path: string; readonly url: string; readonly isKept: boolean },
 ): Promise<CredentialsOutcome> {
-  const project = await createLocalProjects(database).find(firstProjectName);
-  if (!project) {
-    const remark = `no project ${firstProjectName}: make a key with "waggle keys create --project"`;
+  const found = await createLocalProjects(database).find(firstProjectName).catch(toFault);
+  if (typeof found !== "object") {
+    const fault = found ?? `no project ${firstProjectName}`;
+    const remark = `${fault}: make a key with "waggle keys create --project"`;
     return { credentials: undefined, remark };
   }
-  const made = await database.transaction(() => createFirstKeys(database, project));
-  const credentials = toCredentials(url, project, made);
+  const made = await database.transaction(() => createFirstKeys(database, found));
+  const credentials = toCredentials(url, found, made);
   const setAsideRemark = isKept ? `${await setAside(path)}; ` : "";
   await writeJson(path, credentials);
   const remark = `${setAsideRemark}made new keys for project ${firstProjectName} and wrote ${path}`;
   return { credentials, remark };
 }
 
+/** Returns what a refusal by a rule says. */
+function toFault(error: unknown): string {
+  if (error instanceof ServiceError) return error.message;
+  throw error;
+}
+
 async function setAside(path: string): Promise<string> {
   const aside = `${path}.${new Date().toISOString().replaceAll(":", "")}`;
   await rename(path, aside);
-  return `${path} was of another database and is now ${aside}`;
+  return `${path} names no active project and is now ${aside}`;
 }
 
 type OrgKeys = Pick<Credentials, "control_plane_api_key" | "data_plane_api_key">;

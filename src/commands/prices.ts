@@ -58,10 +58,10 @@ async function getProject(control: Database, nameOrId: string): Promise<ProjectS
   throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
 }
 
-/** Adds a hint to use the id: several projects may have the same name. */
+/** Rethrows a refusal by a rule as an error of the operator, who can correct it. */
 function explain(error: unknown): never {
   if (!(error instanceof ServiceError)) throw error;
-  throw new OperatorError(`${error.message}; name one by its id`, { cause: error });
+  throw new OperatorError(error.message, { cause: error });
 }
 
 /** Runs `work` on the project's cluster: the control database, unless the cluster has a URL. */

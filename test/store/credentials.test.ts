@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { holds } from "../../src/access/authorize.ts";
 import type { KeyPrincipal } from "../../src/access/principal.ts";
 import { systemScope } from "../../src/access/scope.ts";
+import { createUuid } from "../../src/base/ids.ts";
 import { createScopes } from "../../src/controlplane/scopes/scopes.ts";
 import { credentialsPath, ensureCredentials } from "../../src/commands/credentials.ts";
 import type { Credentials, CredentialsOutcome } from "../../src/commands/credentials.ts";
@@ -127,6 +128,38 @@ describe("a later start", () => {
 
     expect((await readFileNow()).data_plane_api_key).not.toBe(before.data_plane_api_key);
   });
+
+  test("without the file makes no keys where several projects have the name", async () => {
+    const { credentials } = await start();
+    await createProject(credentials?.dataplane_id, "demo");
+    await rm(credentialsPath(dataFolder));
+
+    const later = await start();
+
+    expect(later).toEqual({
+      credentials: undefined,
+      remark: expect.stringMatching(/^several projects are named demo; .* by its id/) as string,
+    });
+  });
+
+  test("finds its project by the id, also where another is so named", async () => {
+    const { credentials } = await start();
+    await createProject(credentials?.dataplane_id, String(credentials?.project_id));
+
+    expect(await start()).toEqual({ credentials, remark: undefined });
+  });
+
+  /** Creates a project in a workspace of its own. */
+  async function createProject(dataplaneId: string | undefined, name: string): Promise<void> {
+    const workspaceId = createUuid();
+    const sql = database.sql();
+    await sql`
+      insert into workspaces (workspace_id, dataplane_id, name)
+      values (${workspaceId}, ${String(dataplaneId)}, 'other')`;
+    await sql`
+      insert into projects (project_id, workspace_id, name)
+      values (gen_random_uuid(), ${workspaceId}, ${name})`;
+  }
 
   async function revoke(keyId: string): Promise<void> {
     await createLocalKeys(database).revoke(keyId, {}, tester);

@@ -15,7 +15,7 @@ export type LocalProject = LocalProjectRow;
 
 export type LocalProjects = {
   /**
-   * Returns the active project with this name or id; undefined if there is none.
+   * Returns the active project with this id or else name; undefined if there is none.
    *
    * Fails with INVALID_ARGUMENT if several projects have the name.
    */
@@ -39,8 +39,9 @@ export function createLocalProjects(database: Database): LocalProjects {
   return {
     async find(nameOrId) {
       const [project, other] = await store.findProjects(database.sql(), nameOrId);
-      if (other) {
-        throw new ServiceError("INVALID_ARGUMENT", `several projects are named ${nameOrId}`);
+      if (other && project?.projectId !== nameOrId.toLowerCase()) {
+        const fault = `several projects are named ${nameOrId}; name one by its id`;
+        throw new ServiceError("INVALID_ARGUMENT", fault);
       }
       return project;
     },

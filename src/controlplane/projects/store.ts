@@ -40,7 +40,7 @@ export async function insertScopes(sql: Sql, row: LocalProjectRow, name: string)
     values (${row.projectId}, ${row.workspaceId}, ${row.projectName})`;
 }
 
-/** Returns up to two active projects with this name or with this id in text form, oldest first. */
+/** Returns up to two active projects: the one with this id in text form, then those so named. */
 export async function findProjects(sql: Sql, nameOrId: string): Promise<LocalProjectRow[]> {
   return sql<LocalProjectRow[]>`
     select
@@ -58,6 +58,6 @@ export async function findProjects(sql: Sql, nameOrId: string): Promise<LocalPro
       and workspaces.archived_at is null
       and dataplanes.archived_at is null
       and organizations.archived_at is null
-    order by projects.created_at, project_id
+    order by project_id::text = lower(${nameOrId}) desc, projects.created_at, project_id
     limit 2`;
 }
