@@ -37,11 +37,19 @@ export type BudgetGateOptions = {
 export function createBudgetGate(options: BudgetGateOptions): BudgetGate {
   const { clusters, memory, teller, logger } = options;
 
-  /** A failure is made up for by the next call, or by the worker (missed-notices.ts). */
-  function tell(project: ProjectScope, budget: BudgetRow, spend: Spend, atMs: number): void {
-    teller.tell(project, budget, spend, atMs).catch((err: unknown) => {
-      logger.warn({ err, budget: budget.id }, "a budget is spent, and its notification waits");
-    });
+  /**
+   * Tells of the spend of a budget by its present state, which may have changed while a call ran. A
+   * failure is made up for by the next call, or by the worker (missed-notices.ts).
+   */
+  async function tell(project: ProjectScope, spend: Spend, atMs: number): Promise<void> {
+    const { budgetId } = spend;
+    try {
+      const now = await memory.get(project.projectId);
+      const budget = now.find(({ id }) => id === budgetId);
+      if (budget) await teller.tell(project, budget, spend, atMs);
+    } catch (err) {
+      logger.warn({ err, budget: budgetId }, "a budget is spent, and its notification waits");
+    }
   }
 
   return {
@@ -62,7 +70,7 @@ export function createBudgetGate(options: BudgetGateOptions): BudgetGate {
               for (const budget of active) {
                 const key = keyOf(budget, atMs);
                 const spend = await store.addSpend(sql, key, cost);
-                if (spend) database.afterCommit(() => tell(project, budget, spend, atMs));
+                if (spend) database.afterCommit(() => void tell(project, spend, atMs));
               }
             },
             { owner: project.projectId },
@@ -76,7 +84,7 @@ type Asked = {
   readonly project: ProjectScope;
   readonly budgets: readonly BudgetRow[];
   readonly atMs: number;
-  readonly tell: (project: ProjectScope, budget: BudgetRow, spend: Spend, atMs: number) => void;
+  readonly tell: (project: ProjectScope, spend: Spend, atMs: number) => Promise<void>;
 };
 
 async function assertLeft(
@@ -91,7 +99,7 @@ async function assertLeft(
   for (const budget of budgets) {
     const spend = spent.find(({ budgetId }) => budgetId === budget.id);
     if (spend === undefined || spend.cost < budget.amount) continue;
-    tell(project, budget, spend, atMs);
+    void tell(project, spend, atMs);
     throw exhausted(budget, spend, atMs);
   }
 }
