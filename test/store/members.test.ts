@@ -412,6 +412,22 @@ describe("appointAdministrator", () => {
   });
 });
 
+test("an administrator who had another role of the system is written down with it", async () => {
+  const email = anEmail();
+  const { userId } = await people.users.ensure(email, everything.actor);
+  await own.database.sql()`
+    insert into memberships (user_id, level, scope_id, role, created_by)
+    values (${userId}, 'system', ${systemScopeId}, 'auditor', 'test')`;
+
+  await people.members.appointAdministrator(email, everything.actor);
+
+  const rows = await own.database.sql()`
+    select action, before, after from audit_log
+    where target_type = 'member' and target_id = ${userId}`;
+  const want = { before: { email, role: "auditor" }, after: { email, role: "system_admin" } };
+  expect(rows).toEqual([{ action: "member.update", ...want }]);
+});
+
 describe("recordSignIn", () => {
   const identity = (email: string, subject = createUuid()) => ({
     ...{ issuer: "https://id.example.org", subject, email, name: "Ada" },

@@ -125,16 +125,14 @@ export function createMembers(options: MembersOptions): Members {
     },
 
     update: (change) =>
-      database.transaction(async (sql) => {
+      database.transaction(async () => {
         const { scope, principal } = change;
         const role = getRole(manifest, change.role, scope.level);
         const before = await lockForChange(options, change, role);
         assertHeld(manifest, { principal, scope, role: role.name });
         if (before.role === role.name) return before;
-        await store.updateRole(sql, scope, before.userId, role.name);
-        const roles = { before: before.role, after: role.name };
         const { actor } = principal;
-        await recordChange(options, { ...before, ...roles, scope, actor, action: "member.update" });
+        await changeRole(options, { member: before, scope, role: role.name, actor });
         return { ...before, role: role.name };
       }),
 
@@ -174,8 +172,8 @@ export function createMembers(options: MembersOptions): Members {
         const role = adminRoleOf(systemScope.level);
         const known = await store.findMember(sql, systemScope, user.userId);
         if (known?.role === role) return user;
-        if (known) await store.deleteMembership(sql, systemScope, user.userId);
-        await give(options, { user, scope: systemScope, role, actor });
+        if (known) await changeRole(options, { member: known, scope: systemScope, role, actor });
+        else await give(options, { user, scope: systemScope, role, actor });
         return user;
       }),
 
@@ -235,6 +233,18 @@ async function give(options: MembersOptions, { user, scope, role, actor }: Gift)
   const member = await store.findMember(sql, scope, userId);
   if (!member) throw new Error("a membership went away in the transaction that made it");
   return member;
+}
+
+type RoleChange = Omit<Gift, "user"> & { readonly member: Member };
+
+/** Gives a locked member another role. */
+async function changeRole(
+  options: MembersOptions,
+  { member, scope, role, actor }: RoleChange,
+): Promise<void> {
+  await store.updateRole(options.database.sql(), scope, member.userId, role);
+  const roles = { before: member.role, after: role };
+  await recordChange(options, { ...member, ...roles, scope, actor, action: "member.update" });
 }
 
 async function assertRoomFor(database: Database, user: User, { orgId }: Scope): Promise<void> {
