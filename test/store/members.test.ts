@@ -428,6 +428,16 @@ test("an administrator who had another role of the system is written down with i
   expect(rows).toEqual([{ action: "member.update", ...want }]);
 });
 
+test("release ends the sign-ins of somebody whom no provider has signed in yet", async () => {
+  const email = anEmail();
+  const { userId } = await people.members.appointAdministrator(email, everything.actor);
+  const token = await signIn(userId);
+
+  await people.members.release(email, everything.actor);
+
+  expect(await isSignedIn(token)).toBe(false);
+});
+
 describe("recordSignIn", () => {
   const identity = (email: string, subject = createUuid()) => ({
     ...{ issuer: "https://id.example.org", subject, email, name: "Ada" },

@@ -160,8 +160,7 @@ export function createMembers(options: MembersOptions): Members {
         const found = await users.findByEmail(email);
         const user = found && (await users.lock(found.userId));
         if (!user) throw new ServiceError("NOT_FOUND", "nobody has this e-mail");
-        if (user.subject === null) return user;
-        await users.release(user, actor);
+        if (user.subject !== null) await users.release(user, actor);
         await options.endSignIns([user.userId]);
         return user;
       }),
