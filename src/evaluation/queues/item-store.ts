@@ -42,9 +42,9 @@ export async function findKnown(
 }
 
 /**
- * Adds events, which are held, in their order; removed ones are open again. Returns how many it
- * added. Positions are times in
- * microseconds, and later than those of the queue, which `lockQueue` has locked.
+ * Adds events, which are held, in their order, and returns how many were not in the queue; removed
+ * ones are open again. Positions are times in microseconds, and later than those of the queue,
+ * which `lockQueue` has locked.
  */
 export async function insertItems(
   sql: Sql,
