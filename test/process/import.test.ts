@@ -183,18 +183,20 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     const text = await readFile(join(fixtures, "langsmith.jsonl"), "utf8");
     const [first = "", ...others] = text.trim().split("\n");
     const bad = JSON.stringify({ ...(JSON.parse(first) as object), id: "late", end_time: 9e15 });
-    const lines = [first, "{not json", "", '{"id":"x"}', bad, ...others];
+    const great = first.replace("{", '{"great":1e400,');
+    const lines = [first, "{not json", "", '{"id":"x"}', bad, great, ...others];
     const path = join(folder, "runs.jsonl.gz");
     await writeFile(path, gzipSync(lines.join("\n")));
 
     const { code, output, report } = await importFile("langsmith", path);
 
     expect(code).toBe(1);
-    expect(report.records).toEqual({ read: 6, stored: 3, already_stored: 0, rejected: 3 });
+    expect(report.records).toEqual({ read: 7, stored: 3, already_stored: 0, rejected: 4 });
     expect(report.rejections.map(({ line, reason }) => [line, reason])).toEqual([
       [2, "is not JSON"],
       [4, "start_time is required"],
       [5, expect.stringContaining("end_time")],
+      [6, "has a number beyond 1.8e308, or too many levels"],
     ]);
     expect(output).toContain(`rejected: ${path}:2: is not JSON`);
   });

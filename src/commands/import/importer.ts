@@ -2,7 +2,13 @@
 // nothing: its ids are derived from it, and the service merges equal fields.
 // Source: docs/decisions.md, 6 and 46.1.
 
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  isWithin,
+  type JsonObject,
+  type JsonValue,
+} from "../../base/json.ts";
 import { unknownName } from "../../tracing/events/event.ts";
 import { messageOf } from "../service-client.ts";
 import type { Client } from "./client.ts";
@@ -36,6 +42,8 @@ type WriteOf<K extends Write["kind"]> = Extract<Write, { readonly kind: K }>;
 /** Maximum records of a batch, and the length of their text: bounds memory and requests. */
 const batchRecordsMax = 250;
 const batchLengthMax = 4_000_000;
+/** Levels of a record in which numbers are looked for; an event has far fewer. */
+const levelsMax = 1_000;
 /** Maximum ids of a look-up. */
 const idsMax = 100;
 /** Calls at the same time for records that have no batch of their own. */
@@ -80,6 +88,10 @@ function toItem(
   try {
     if (record === undefined) throw new BadRecord(reason);
     const mapped = mapper(record, text);
+    // Sent as JSON, such a number would become null.
+    if (!isWithin(mapped.writes, levelsMax, Number.isFinite)) {
+      throw new BadRecord("has a number beyond 1.8e308, or too many levels");
+    }
     report.records.read += mapped.records;
     countFields(report.fields_mapped, mapped.mapped);
     countFields(report.fields_kept_raw, mapped.raw);
