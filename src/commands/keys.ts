@@ -9,10 +9,9 @@ import type { KeyKind } from "../access/principal.ts";
 import type { Scope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createdKeysRevokedMax } from "../base/limits.ts";
-import { OperatorError } from "../base/operator-error.ts";
+import { explainRefusal, OperatorError } from "../base/operator-error.ts";
 import { listAll } from "../base/pages.ts";
 import type { Flags } from "../config.ts";
-import { createLocalProjects } from "../controlplane/projects/local-projects.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
@@ -21,6 +20,7 @@ import type { CommandContext } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalKeys, findOperator } from "./local-access.ts";
+import { getLocalProject } from "./local-project.ts";
 
 export const usage = `usage:
   waggle keys create --kind ${keyKinds.join("|")} --name NAME
@@ -42,9 +42,9 @@ type Action = (work: {
 const actions: Readonly<Record<string, Action>> = {
   async create({ database, keys, flags }) {
     const root =
-      (await findRoot(database, flags)) ?? (await getProject(database, firstProjectName));
+      (await findRoot(database, flags)) ?? (await getLocalProject(database, firstProjectName));
     const newKey = { ...parseCreateFlags(flags), root, creator: findOperator() };
-    const { key, secret } = await keys.create(newKey).catch(explain);
+    const { key, secret } = await keys.create(newKey).catch(explainRefusal);
     // Standard output contains only the key, for use in scripts.
     const where = `${key.rootLevel} ${key.rootName}`;
     process.stderr.write(`key ${key.id} of ${where}, shown only this once:\n`);
@@ -140,23 +140,10 @@ async function findRoot(database: Database, flags: Flags): Promise<Scope | undef
   if (other) throw new OperatorError(`--${level} and --${other} cannot both be given\n${usage}`);
   if (!level) return undefined;
   const given = String(flags[level]);
-  if (level === "project") return getProject(database, given);
+  if (level === "project") return getLocalProject(database, given);
   const scope = await createScopes(database).find(level, given);
   if (!scope) throw new OperatorError(`there is no active ${level} with the id ${given}`);
   return scope;
-}
-
-async function getProject(database: Database, nameOrId: string): Promise<Scope> {
-  const project = await createLocalProjects(database).find(nameOrId).catch(explain);
-  const scope = project && (await createScopes(database).find("project", project.projectId));
-  if (!scope) throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
-  return scope;
-}
-
-/** Rethrows a refusal by a rule as an error of the operator, who can correct it. */
-function explain(error: unknown): never {
-  if (!(error instanceof ServiceError)) throw error;
-  throw new OperatorError(error.message, { cause: error });
 }
 
 function toCells(key: Key): readonly string[] {

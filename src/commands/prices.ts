@@ -2,13 +2,9 @@
 // price table, and reports costs before and after.
 // Source: docs/decisions.md, 18.2; docs/generations.md.
 
-import { isProject, type ProjectScope } from "../access/scope.ts";
-import { ServiceError } from "../base/errors.ts";
 import { parseTimeMs } from "../base/iso-time.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Config, Flags } from "../config.ts";
-import { createLocalProjects } from "../controlplane/projects/local-projects.ts";
-import { createScopes } from "../controlplane/scopes/scopes.ts";
 import { createEstimateCost } from "../generation/prices/event-usage.ts";
 import { priceTableName } from "../generation/prices/price-table.ts";
 import { createPrices } from "../generation/prices/prices.ts";
@@ -19,6 +15,7 @@ import { print, printTable } from "./command.ts";
 import type { CommandContext } from "./command.ts";
 import { withDatabase, withUrl } from "./database.ts";
 import { interruptibly } from "./interruption.ts";
+import { getLocalProject } from "./local-project.ts";
 
 export const usage = `usage:
   waggle prices recost --project NAME-OR-ID --from TIME --to TIME [--apply]
@@ -35,7 +32,7 @@ export async function run({ config, flags, operands }: CommandContext): Promise<
   const applies = flags["apply"] === true;
   await withDatabase(config, async (control) => {
     await assertMigrated(control);
-    const { projectId, clusterId } = await getProject(control, nameOrId);
+    const { projectId, clusterId } = await getLocalProject(control, nameOrId);
     const estimateCost = createEstimateCost(createPrices());
     const report = await withCluster(config, clusterId, control, (database) =>
       recost({ database, projectId, span, estimateCost, applies }),
@@ -49,19 +46,6 @@ function parseTimeUs(flags: Flags, name: string): number {
   const timeMs = parseTimeMs(flags[name]);
   if (timeMs === undefined) throw new OperatorError(`--${name} must be a time\n${usage}`);
   return Math.round(timeMs * 1000);
-}
-
-async function getProject(control: Database, nameOrId: string): Promise<ProjectScope> {
-  const project = await createLocalProjects(control).find(nameOrId).catch(explain);
-  const scope = project && (await createScopes(control).find("project", project.projectId));
-  if (isProject(scope)) return scope;
-  throw new OperatorError(`no active project ${nameOrId}; name one with --project`);
-}
-
-/** Rethrows a refusal by a rule as an error of the operator, who can correct it. */
-function explain(error: unknown): never {
-  if (!(error instanceof ServiceError)) throw error;
-  throw new OperatorError(error.message, { cause: error });
 }
 
 /** Runs `work` on the project's cluster: the control database, unless the cluster has a URL. */

@@ -4,8 +4,7 @@
 
 import { resolve } from "node:path";
 import { createAudit } from "../access/audit/audit.ts";
-import { ServiceError } from "../base/errors.ts";
-import { OperatorError } from "../base/operator-error.ts";
+import { explainRefusal, OperatorError } from "../base/operator-error.ts";
 import { createEncryptionKeys } from "../access/encryption-keys.ts";
 import { rotateSecrets } from "../access/rotate-secrets.ts";
 import type { RotationReport } from "../access/rotate-secrets.ts";
@@ -30,16 +29,12 @@ export async function run(context: CommandContext): Promise<number> {
     const { actor } = findOperator();
     const audit = createAudit(database);
     const tables = sealedTables;
-    const report = await rotateSecrets({ database, tables, keys, audit, actor }).catch(explain);
+    const report = await rotateSecrets({ database, tables, keys, audit, actor }).catch(
+      explainRefusal,
+    );
     printReport(report);
     return report.unopened.length === 0 ? 0 : 1;
   });
-}
-
-/** Rethrows a refusal as an error of the operator, who can correct it. */
-function explain(error: unknown): never {
-  if (!(error instanceof ServiceError)) throw error;
-  throw new OperatorError(error.message, { cause: error });
 }
 
 function printReport({ keyId, resealed, unopened, uses }: RotationReport): void {
