@@ -1,7 +1,21 @@
 // Inputs and outputs of model calls in the forms of Langfuse and LangSmith, as chat messages.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type Draft, movePayload } from "./draft.ts";
 import { type Message, readMessage, readMessages } from "./messages.ts";
+import { parseJsonText } from "./values.ts";
+
+/** Names of the attributes that hold the payload of a step as JSON text. */
+export type PayloadKeys = { readonly input: string; readonly output: string };
+
+/** Moves the payload of a step to the buckets; that of a model call as chat messages. */
+export function movePayloads(draft: Draft, { input, output }: PayloadKeys): void {
+  const isModel = draft.eventType === "model";
+  const read = (toPayload: (value: JsonValue) => JsonValue) => (value: JsonValue) =>
+    isModel ? toPayload(parseJsonText(value)) : parseJsonText(value);
+  movePayload(draft, input, "inputs", "input", read(toModelInputs));
+  movePayload(draft, output, "outputs", "result", read(toModelOutputs));
+}
 
 /** Returns a bucket of a payload: objects as they are, anything else under `name`. */
 export function toBucket(value: JsonValue | undefined, name: string): JsonObject {

@@ -1,9 +1,9 @@
 // Langfuse: the observations of its SDKs, with input, output, usage and costs as JSON text.
 // Source: npm @langfuse/tracing 5, PyPI langfuse 5.
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
-import { hasPrefix, move, movePayload, placeOrKeep, type Draft } from "../draft.ts";
-import { toModelInputs, toModelOutputs } from "../model-payload.ts";
+import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { hasPrefix, move, placeOrKeep, type Draft } from "../draft.ts";
+import { movePayloads } from "../model-payload.ts";
 import { parseJsonText, parseScalarText, toNumber } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
@@ -31,26 +31,10 @@ export const langfuse: Convention = {
       "completion_start_time",
       parseScalarText,
     );
-    const isModel = draft.eventType === "model";
-    movePayload(draft, `${prefix}input`, "inputs", "input", isModel ? readInput : parseJsonText);
-    movePayload(
-      draft,
-      `${prefix}output`,
-      "outputs",
-      "result",
-      isModel ? readOutput : parseJsonText,
-    );
-    if (isModel) readAmounts(draft);
+    movePayloads(draft, { input: `${prefix}input`, output: `${prefix}output` });
+    if (draft.eventType === "model") readAmounts(draft);
   },
 };
-
-function readInput(value: JsonValue): JsonValue {
-  return toModelInputs(parseJsonText(value));
-}
-
-function readOutput(value: JsonValue): JsonValue {
-  return toModelOutputs(parseJsonText(value));
-}
 
 // Both also have categories of the sender's own names, so they stay as well.
 function readAmounts(draft: Draft): void {
