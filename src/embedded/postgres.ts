@@ -150,7 +150,10 @@ async function launchUntilItRuns(
   return undefined;
 }
 
-/** Starts the server and waits until it accepts connections; stops it when `signal` is aborted. */
+/**
+ * Starts the server and waits until it accepts connections. Stops it when `signal` is aborted, and
+ * returns or throws only when a stopped server and its guard have ended.
+ */
 async function launch(server: Server, signal?: AbortSignal): Promise<ChildProcess> {
   const deadline = Date.now() + oldBackendsTimeoutMs;
   for (;;) {
@@ -158,6 +161,7 @@ async function launch(server: Server, signal?: AbortSignal): Promise<ChildProces
     const logStart = await prepareLog(server.logPath);
     const child = await spawnPostgres(server);
     if (await becomesReady(child, server.cluster.folder, signal)) return child;
+    await exitOf(child);
     signal?.throwIfAborted();
     const log = await readLogEnd(server.logPath, logStart);
     // After a kill -9 of the server alone, its backends need a moment to notice and end.
