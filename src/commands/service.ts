@@ -9,6 +9,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { exportOwnTraces, type OwnTraces } from "../observability/own-traces.ts";
+import type { Readiness } from "../observability/readiness.ts";
 import { startOperatorServer } from "../observability/server.ts";
 import type { OperatorServer } from "../observability/server.ts";
 import { createWebApp } from "../web/serve.ts";
@@ -92,11 +93,12 @@ export async function startOperator(
   config: Config,
   metrics: Metrics,
   logger: Logger,
+  readiness?: () => Promise<Readiness>,
 ): Promise<OperatorServer | undefined> {
   if (config.operatorPort === 0) return undefined;
   const address = { host: config.operatorHost, port: config.operatorPort };
   try {
-    return await startOperatorServer(metrics.registry, address);
+    return await startOperatorServer({ registry: metrics.registry, ...address, readiness });
   } catch (error) {
     logger.warn({ err: error, ...address }, "no /metrics: the operator port cannot be used");
     return undefined;

@@ -28,7 +28,7 @@ export async function run({ config }: CommandContext): Promise<number> {
     const traces = await startOwnTraces(core);
     await tellUnknownKeys(core);
     const worker = await startWorkerApp(core, { ...temporal, address });
-    const operator = await startOperator(config, metrics, parts.logger);
+    const operator = await startOperator(config, metrics, parts.logger, worker.readiness);
     return {
       readyLine: `waggle works on the workflows of ${address}, namespace ${temporal.namespace}`,
       async stop(hurry) {

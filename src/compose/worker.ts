@@ -3,7 +3,10 @@
 import { inBackground } from "../base/background.ts";
 import { findProject } from "../controlplane/scopes/scopes.ts";
 import { createEvaluationWork } from "../evaluation/evaluation.ts";
+import { createReadiness } from "../observability/readiness.ts";
+import type { Readiness } from "../observability/readiness.ts";
 import { createRelay } from "../outbox/relay.ts";
+import { getMigrationState } from "../postgres/migrate.ts";
 import { createAlertChecks } from "../tracing/alerts/evaluate.ts";
 import { createDeletion } from "../tracing/retention/deletion.ts";
 import { createFileStore } from "../tracing/retention/file-store.ts";
@@ -15,13 +18,15 @@ import { startWorker } from "../workflows/worker.ts";
 import type { Core } from "./core.ts";
 
 export type WorkerApp = {
+  /** Names what the work waits for: the database, migrations or Temporal. */
+  readonly readiness: () => Promise<Readiness>;
   /** Stops the relay and the worker; their unfinished work is resumed later or by others. */
   stop(): Promise<void>;
 };
 
 /** Starts the relay and the worker. Temporal may become available later. */
 export async function startWorkerApp(core: Core, target: TemporalTarget): Promise<WorkerApp> {
-  const { config, clusters, logger, metrics, scopes, generation, controlplane } = core;
+  const { config, clusters, database, logger, metrics, scopes, generation, controlplane } = core;
   const client = await createWorkflowClient(target);
   const work = createEvaluationWork({
     ...core,
@@ -55,7 +60,16 @@ export async function startWorkerApp(core: Core, target: TemporalTarget): Promis
     missedNotices.follow();
     work.follow();
   });
+  const databases = createReadiness({
+    readMigrations: () => getMigrationState(database),
+    clusters,
+  });
   return {
+    async readiness() {
+      const { missing, degraded } = await databases();
+      const all = worker.isRunning() ? missing : [...missing, "Temporal"];
+      return { ready: all.length === 0, missing: all, degraded };
+    },
     async stop() {
       await Promise.all([relay.stop(), missedNotices.stop(), work.stop(), worker.stop()]);
       await client.close();

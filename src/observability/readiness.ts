@@ -11,6 +11,15 @@ export type Readiness = {
   readonly degraded: readonly string[];
 };
 
+/** Returns the body of `/readyz`. */
+export function formatReadiness({ ready, missing, degraded }: Readiness): object {
+  return {
+    status: ready ? "ok" : "unavailable",
+    ...(ready ? {} : { missing }),
+    ...(degraded.length === 0 ? {} : { degraded }),
+  };
+}
+
 export type ReadinessOptions = {
   /** Reads which migrations the control database has. */
   readonly readMigrations: () => Promise<MigrationState>;

@@ -6,6 +6,7 @@ import { createUuid } from "../base/ids.ts";
 import type { Logger } from "../base/logger.ts";
 import { compressBody, type Encoding } from "./compression.ts";
 import { connectionKey, requestIdKey } from "../access/call.ts";
+import { formatReadiness } from "../observability/readiness.ts";
 import type { Cors } from "./cors.ts";
 import {
   createExchange,
@@ -104,13 +105,8 @@ function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
   const fixed: FixedTable = {
     "/healthz": (exchange) => writeJson(exchange, 200, { status: "ok" }),
     "/readyz": async (exchange) => {
-      const { ready, missing, degraded } = await readiness();
-      const body = {
-        status: ready ? "ok" : "unavailable",
-        ...(ready ? {} : { missing }),
-        ...(degraded.length === 0 ? {} : { degraded }),
-      };
-      await writeJson(exchange, ready ? 200 : 503, body);
+      const state = await readiness();
+      await writeJson(exchange, state.ready ? 200 : 503, formatReadiness(state));
     },
     "/openapi.json": (exchange) => writeAnswer(exchange, document),
   };

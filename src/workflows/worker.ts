@@ -24,6 +24,8 @@ import { searchAttributeNames } from "./search-attributes.ts";
 import { evaluationTaskQueue, taskQueue } from "./task-queues.ts";
 
 export type WorkflowWorker = {
+  /** Returns whether Temporal is available and its workers take work. */
+  isRunning(): boolean;
   /** Stops taking work and hands back long activities; resolves when all have ended. */
   stop(): Promise<void>;
 };
@@ -160,6 +162,10 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
 
   const working = work();
   return {
+    isRunning() {
+      const states = Array.from(workers, (worker) => worker.getState());
+      return watch.isReachable() && states.length > 0 && states.every((one) => one === "RUNNING");
+    },
     async stop() {
       stopping.abort();
       shutDown();

@@ -1,8 +1,11 @@
 // Workflows beside the service and in a process of their own, with and without a Temporal.
 
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { sayMissing } from "../clients/environment.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { terminate } from "../support/deployment.ts";
 import { patience } from "../support/patience.ts";
 import { givenADataFolder, processesOf, readCredentials, run, start } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
@@ -16,6 +19,21 @@ beforeAll(async () => {
   sayMissing("workflows in processes", shared);
   if (shared.missing === undefined) await shared.stop();
 }, 600_000);
+
+async function answerOf(port: number, path: string) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return [response.status, await response.json()];
+}
+
+/** Returns a port on which nothing listens. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 describe("waggle start", () => {
   beforeEach(({ skip }) => {
@@ -139,5 +157,40 @@ describe("waggle worker", () => {
     expect(output).toContain("waggle works on the workflows of 127.0.0.1:1, namespace default");
     expect(output.match(/cannot be reached/g)).toHaveLength(1);
     await own.drop();
+  }, 300_000);
+
+  test("is alive on the operator port, and not ready before Temporal", async () => {
+    const own = await createTestDatabase();
+    const port = await freePort();
+    const worker = run(
+      ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
+      ...["--operator-port", String(port)],
+    );
+    await vi.waitUntil(() => worker.output().includes("waggle works on"), patience);
+
+    expect(await answerOf(port, "/healthz")).toEqual([200, { status: "ok" }]);
+    const unavailable = { status: "unavailable", missing: ["Temporal"] };
+    expect(await answerOf(port, "/readyz")).toEqual([503, unavailable]);
+
+    expect(await terminate(worker)).toBe(0);
+    await own.drop();
+  }, 300_000);
+
+  test("is ready once it takes work from Temporal", async ({ skip }) => {
+    const temporal = await startTestTemporal();
+    if (temporal.missing !== undefined) return skip(temporal.missing);
+    const own = await createTestDatabase();
+    const port = await freePort();
+    const worker = run(
+      ...["worker", "--database-url", own.url, "--operator-port", String(port)],
+      ...["--temporal-address", temporal.address, "--temporal-namespace", temporal.namespace],
+    );
+    await vi.waitUntil(() => worker.output().includes("waggle works on"), patience);
+
+    await expect.poll(() => answerOf(port, "/readyz"), patience).toEqual([200, { status: "ok" }]);
+
+    expect(await terminate(worker)).toBe(0);
+    await own.drop();
+    await temporal.stop();
   }, 300_000);
 });
