@@ -43,9 +43,13 @@ const progressMs = 5_000;
 
 /** Runs the command; the exit code is 1 if a record was rejected. */
 export async function run({ config, flags, operands }: CommandContext): Promise<number> {
-  const name = textFlag(flags, "format") ?? "";
+  const name = textFlag(flags, "format");
+  if (name === undefined || operands.length === 0) throw new OperatorError(usage);
   const format = Object.hasOwn(formats, name) ? formats[name] : undefined;
-  if (format === undefined || operands.length === 0) throw new OperatorError(usage);
+  if (format === undefined) {
+    const known = Object.keys(formats).join(", ");
+    throw new OperatorError(`no format ${JSON.stringify(name)}; there are ${known}`);
+  }
   if (operands.indexOf(standardInput) !== operands.lastIndexOf(standardInput)) {
     throw new OperatorError("- is standard input, which can be read only once");
   }

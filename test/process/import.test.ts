@@ -244,6 +244,13 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     expect(report.rejections).toEqual([{ file: "-", line: 3, reason: "is not a JSON object" }]);
   });
 
+  test("names a format that it does not know, and those that it does", async () => {
+    const { code, output } = await run("import", "--format", "nope", "file.jsonl").ended();
+
+    expect(code).toBe(1);
+    expect(output).toContain('no format "nope"; there are langfuse, langsmith, otlp, phoenix');
+  });
+
   test("refuses standard input given twice", async () => {
     const { code, output } = await run("import", "--format", "otlp", "-", "-").ended();
 
