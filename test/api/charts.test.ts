@@ -384,7 +384,7 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
       query: { ...aScalar, kind: "time_series", bucket: { unit: "minute" } },
       date_range: { start_time: 1_700_000_000_000, end_time: 1_710_000_000_000 },
     },
-    /^bucket: the range has more than 1000 buckets of a minute/,
+    /^bucket: the range has more than 1000 buckets of one minute/,
   ],
   [
     "one bucket too many",
@@ -392,7 +392,7 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
       query: { ...aScalar, kind: "time_series", bucket: { unit: "hour" } },
       date_range: { start_time: 0, end_time: 3_600_000_000 },
     },
-    /^bucket: the range has more than 1000 buckets of a hour/,
+    /^bucket: the range has more than 1000 buckets of one hour/,
   ],
   [
     "an unknown unit",

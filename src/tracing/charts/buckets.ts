@@ -70,7 +70,7 @@ export function pickUnit(range: ZonedRange, pointsMax: number): BucketUnit {
 export function assertBuckets(field: string, range: ZonedRange, unit: BucketUnit): void {
   if (bucketCounter(range)(unit) <= chartBucketsMax) return;
   const hint = "ask for a larger bucket or a narrower date range";
-  refuse(field, `the range has more than ${chartBucketsMax} buckets of a ${unit}; ${hint}`);
+  refuse(field, `the range has more than ${chartBucketsMax} buckets of one ${unit}; ${hint}`);
 }
 
 /**
