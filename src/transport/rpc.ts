@@ -171,6 +171,7 @@ async function serve(
   values.set(callKey, { exchange, read, startedAtMs: performance.now() });
   try {
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
+    removeDistantDeadline(universal.header);
     const bytes = (universal.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     const discard = (): Promise<void> => discardRest(bytes);
     const answer = await handler({
@@ -192,6 +193,24 @@ async function serve(
     releaseAfterWork(values, values.get(memoryKey));
   }
 }
+
+/** Longest time of a timer, which ends at once where it is set to more. */
+const timerMsMax = 2 ** 31 - 1;
+
+/** Removes a deadline over 24 days away, for which Connect would set a timer that ends at once. */
+function removeDistantDeadline(header: Headers): void {
+  for (const [name, pattern] of Object.entries(deadlinePatterns)) {
+    const [, digits, unit = ""] = pattern.exec(header.get(name) ?? "") ?? [];
+    if (Number(digits) * (unitMs[unit] ?? 1) > timerMsMax) header.delete(name);
+  }
+}
+
+/** Forms of long deadlines; Connect reads the short ones, and refuses others. */
+const deadlinePatterns = {
+  "grpc-timeout": /^(\d{1,8})([HMS])$/,
+  "connect-timeout-ms": /^(\d{1,10})$/,
+};
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000 };
 
 function readingOf(exchange: Exchange, method: DescMethod): RpcCall["read"] {
   if (!isReadByUs(method)) return undefined;

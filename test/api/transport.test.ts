@@ -33,6 +33,8 @@ import {
 let service: TestTransport;
 let isReady = true;
 let degraded: readonly string[] = [];
+/** Milliseconds that the last update was given. */
+let givenMs: number | undefined;
 
 const rejections = [
   "events[0]: bad",
@@ -52,6 +54,10 @@ beforeAll(async () => {
           : { ready: false, missing: ["database"], degraded },
       ),
     events: {
+      updateEvent: ({ eventId }, context) => {
+        givenMs = context.timeoutMs();
+        return { eventId, success: true };
+      },
       deleteEvent: ({ eventId }) => {
         if (eventId === "bug") throw new Error("secret");
         if (eventId === "rejected") {
@@ -123,6 +129,19 @@ describe.each(transports)("over $name", ({ open }) => {
     for await (const { item } of exports.streamEvents({}, { headers: auth })) cases.push(item.case);
 
     expect(cases).toEqual(["event", "event", "event", "end"]);
+  });
+
+  test.each([
+    { name: "a day is kept", hours: 24, want: expect.any(Number) as unknown },
+    { name: "a month, longer than a timer can be, is none", hours: 720, want: undefined },
+  ])("a deadline of $name", async ({ hours, want }) => {
+    const events = createClient(EventService, open());
+    const ms = String(hours * 3_600_000);
+    const headers = { ...auth, "grpc-timeout": `${hours}H`, "connect-timeout-ms": ms };
+
+    await events.updateEvent({ eventId: "a" }, { headers });
+
+    expect(givenMs).toEqual(want);
   });
 
   test.each([
