@@ -116,6 +116,7 @@ describe("GET /v1/orgs/{org_id}/audit_log", () => {
     { query: "start_time=NOW", want: [] },
     { query: "start_time=2020-01-01T00:00:00Z&end_time=NOW", want: [5, 4, 3, 2, 1] },
     { query: "end_time=0", want: [] },
+    { query: "start_time=5e-324", want: [5, 4, 3, 2, 1] },
     { query: "start_time=1577836800000&end_time=1577836800001", want: [] },
   ])("narrows by $query", async ({ query, want }) => {
     const now = String(Date.now() + 60_000);

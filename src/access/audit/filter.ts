@@ -30,5 +30,6 @@ function toText(text: string | undefined): string | undefined {
 function toTime(name: string, timeMs: number | undefined): number | undefined {
   if (timeMs === undefined) return undefined;
   if (Number.isNaN(timeMs)) refuse(name, "must be Unix milliseconds");
-  return Math.max(timeMinMs, Math.min(timeMaxMs, timeMs));
+  // Rows have microseconds; Postgres cannot divide the smallest of finer fractions.
+  return Math.round(Math.max(timeMinMs, Math.min(timeMaxMs, timeMs)) * 1_000) / 1_000;
 }
