@@ -58,6 +58,21 @@ test("a personal view is seen, changed and deleted by its owner alone", async ()
   expect(namesIn(await ana("GET /v1/views"))).toEqual([]);
 });
 
+test.each([
+  { page: "sessions", want: ["mine"] },
+  { page: "events", want: [] },
+  { page: "Sessions", want: [] },
+  { page: "%00", want: [] },
+])("the views of the page $page are $want", async ({ page, want }) => {
+  const ana = await person(await givenAProject(service.database));
+  await ana("POST /v1/views", { name: "mine", page: "sessions" });
+
+  const listed = await ana(`GET /v1/views?page=${page}`);
+
+  expect(listed.status).toBe(200);
+  expect(namesIn(listed)).toEqual(want);
+});
+
 test("a shared view is changed by all members, and taken back by its owner alone", async () => {
   const tenant = await givenAProject(service.database);
   const [ana, bob] = [await person(tenant), await person(tenant)];

@@ -99,10 +99,13 @@ export function createViews(options: ChangeParts): Views {
         return { result: await put(sql, viewer, view), audit };
       }),
 
-    list: ({ project: { projectId }, actor }, page) =>
-      database
+    list: async ({ project: { projectId }, actor }, page) => {
+      // No view is on any other page, and Postgres would refuse a NUL.
+      if (page !== undefined && !pagePattern.test(page)) return [];
+      return database
         .on("reads")
-        .inTurn((sql) => store.listViews(sql, projectId, { actor, page }), { owner: projectId }),
+        .inTurn((sql) => store.listViews(sql, projectId, { actor, page }), { owner: projectId });
+    },
 
     get: (viewer, id) =>
       database
