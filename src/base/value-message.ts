@@ -1,7 +1,8 @@
-// JSON values as messages of google.protobuf.Value.
+// JSON values as messages of google.protobuf.Value, and back.
 
-import { fromJson } from "@bufbuild/protobuf";
+import { fromJson, toJson } from "@bufbuild/protobuf";
 import { NullValue, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { ServiceError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
 
 /**
@@ -20,6 +21,24 @@ export function toValueMessage(value: JsonValue): Value {
       if (value !== null) return fromJson(ValueSchema, value as Parameters<typeof fromJson>[1]);
       return valueOf({ case: "nullValue", value: NullValue.NULL_VALUE });
   }
+}
+
+/**
+ * Returns the value of a message. Throws INVALID_ARGUMENT naming the field for numbers that JSON
+ * lacks, and for values of no kind, which only binary protocols can send.
+ */
+export function fromValueMessage(field: string, value: Value): JsonValue {
+  try {
+    return toJson(ValueSchema, value);
+  } catch (cause) {
+    const message = `${field}: must be a value of JSON`;
+    throw new ServiceError("INVALID_ARGUMENT", message, { cause });
+  }
+}
+
+/** Returns the values of messages, or throws as `fromValueMessage` does, naming the item. */
+export function fromValueMessages(field: string, values: readonly Value[]): JsonValue[] {
+  return values.map((value, index) => fromValueMessage(`${field}[${index}]`, value));
 }
 
 /** Returns the object that `create` would make of it, in a fifth of the time. */

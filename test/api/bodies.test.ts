@@ -1,6 +1,15 @@
 // Bodies that the whole service accepts or refuses, beyond the unit tests of each reader.
 
+import { create } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EvaluationService } from "../../gen/waggle/v1/evaluation_pb.js";
+import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
+import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
+import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
+import { RunService } from "../../gen/waggle/v1/run_pb.js";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -69,6 +78,42 @@ describe("a filter for null", () => {
 
     expect([status, json["message"]]).toEqual([200, undefined]);
     expect((json["events"] as { event_id: string }[]).map((one) => one.event_id)).toEqual(want);
+  });
+});
+
+describe("a value of Protobuf that JSON lacks", () => {
+  const nan = create(ValueSchema, { kind: { case: "numberValue", value: NaN } });
+  test.each([
+    { name: "no number", value: nan },
+    { name: "no kind", value: create(ValueSchema) },
+  ])("is refused by name: $name", async ({ value: one }) => {
+    const transport = createGrpcTransport({ baseUrl: service.url });
+    const options = { headers: { authorization: `Bearer ${service.projectKey}` } };
+    const values = [one];
+    const [runs, evaluations, datasets, datapoints, configurations] = [
+      createClient(RunService, transport),
+      createClient(EvaluationService, transport),
+      createClient(DatasetService, transport),
+      createClient(DatapointService, transport),
+      createClient(ConfigurationService, transport),
+    ];
+    const id = "01a22781-ccac-77a8-93d8-54bd69db6cac";
+    const env = { kind: { case: "listValue" as const, value: { values } } };
+
+    const calls = [
+      runs.createRun({ evaluators: values }, options),
+      evaluations.createEvaluation({ metrics: [{ values }] }, options),
+      datasets.updateDataset({ datasetId: id, datapoints: { values } }, options),
+      datapoints.updateDatapoint({ id, history: { values } }, options),
+      configurations.updateConfiguration({ id, env }, options),
+    ];
+
+    const got = await Promise.allSettled(calls);
+    expect(got.map((one) => String(one.status === "rejected" && one.reason))).toEqual(
+      ["evaluators[0]", "metrics[0][0]", "datapoints[0]", "history[0]", "env[0]"].map(
+        (field) => `ConnectError: [invalid_argument] ${field}: must be a value of JSON`,
+      ),
+    );
   });
 });
 

@@ -1,7 +1,6 @@
 // DatasetService, DatapointService, OldDatasetService: a message in, a message out, no decisions.
 
-import { type ListValue, ListValueSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { toJson } from "@bufbuild/protobuf";
+import { type ListValue, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldDatasetService } from "../../../gen/waggle/compat/v0/dataset_pb.js";
 import type { DatapointService } from "../../../gen/waggle/v1/datapoint_pb.js";
@@ -9,7 +8,8 @@ import type { DatapointMapping, DatasetService } from "../../../gen/waggle/v1/da
 import { pageLimitMax } from "../../base/field-limits.ts";
 import { projectOf } from "../../access/call.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
+import { type JsonObject, present } from "../../base/json.ts";
+import { fromValueMessages } from "../../base/value-message.ts";
 import { toBounds } from "../../tracing/export/date-range.ts";
 import { readingOf } from "../../tracing/export/handlers.ts";
 import { toFilterInput } from "../../tracing/export/filter-message.ts";
@@ -119,7 +119,9 @@ export function datapointHandlers(datapoints: Datapoints): ServiceImpl<typeof Da
       const { inputs, history, groundTruth, metadata, linkedEvent, linkedDatasets } = request;
       const content = {
         ...(inputs && { inputs }),
-        ...(history && { history: toMessages(toList(history), "history") }),
+        ...(history && {
+          history: toMessages(fromValueMessages("history", history.values), "history"),
+        }),
         ...(groundTruth && { groundTruth }),
         ...(metadata && { metadata }),
         ...(linkedEvent !== undefined && { linkedEvent }),
@@ -189,12 +191,8 @@ function toMapping(mapping: DatapointMapping | undefined): Mapping | undefined {
   return { inputs, groundTruth, history };
 }
 
-function toList(list: ListValue): readonly JsonValue[] {
-  return toJson(ListValueSchema, list);
-}
-
 function toTextList(list: ListValue, field: string): readonly string[] {
-  return toList(list).map((item, index) =>
+  return fromValueMessages(field, list.values).map((item, index) =>
     typeof item === "string" ? item : refuse(`${field}[${index}]`, "must be a text"),
   );
 }

@@ -1,12 +1,12 @@
 // EvaluationService: a message in, a message out, no decisions.
 
-import { fromJson, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { fromJson, type MessageInitShape } from "@bufbuild/protobuf";
 import { ListValueSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { EvaluationSchema, EvaluationService } from "../../../gen/waggle/v1/evaluation_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
-import type { JsonValue } from "../../base/json.ts";
 import { toStruct } from "../../base/struct.ts";
+import { fromValueMessages } from "../../base/value-message.ts";
 import { readingOf } from "../../tracing/export/handlers.ts";
 import type { Evaluation, Evaluations } from "./evaluations.ts";
 
@@ -25,7 +25,9 @@ export function evaluationHandlers(
         ...(name !== undefined && { name }),
         ...(description !== undefined && { description }),
       };
-      const metrics = request.metrics.map((list) => toJson(ListValueSchema, list) as JsonValue[]);
+      const metrics = request.metrics.map(({ values }, index) =>
+        fromValueMessages(`metrics[${index}]`, values),
+      );
       const parts = { dataset, prompts, generations, results, summary, metrics };
       const report = { ...parts, datasetName, accepted, comments, metricsToCompute };
       const project = projectOf(context);

@@ -1,17 +1,17 @@
 // RunService and OldRunService: a message in, a message out, no decisions.
 
-import { toJson } from "@bufbuild/protobuf";
-import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { OldRunService } from "../../../gen/waggle/compat/v0/run_pb.js";
 import type { DateRange } from "../../../gen/waggle/v1/filter_pb.js";
 import type { PassingRange as RangeMessage, RunService } from "../../../gen/waggle/v1/run_pb.js";
 import { actorOf, projectOf } from "../../access/call.ts";
 import { changedLists } from "../../base/changed-list.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { createPacer } from "../../base/pacer.ts";
 import { runPaced } from "../../base/paced.ts";
 import { toStruct } from "../../base/struct.ts";
+import { fromValueMessages } from "../../base/value-message.ts";
 import { toEventMessage } from "../../tracing/events/event-message.ts";
 import { toBounds } from "../../tracing/export/date-range.ts";
 import { readingOf } from "../../tracing/export/handlers.ts";
@@ -220,13 +220,9 @@ function toChange(request: Fields, emptied: readonly string[] = []): RunChange {
     ...(eventIds && { eventIds }),
     ...(sessionIds && { sessionIds }),
     ...(datapointIds && { datapointIds }),
-    ...(evaluators && { evaluators: evaluators.map(toJsonValue) }),
+    ...(evaluators && { evaluators: fromValueMessages("evaluators", evaluators) }),
     ...(ranges && { passingRanges: toRanges(ranges) }),
   };
-}
-
-function toJsonValue(value: Value): JsonValue {
-  return toJson(ValueSchema, value);
 }
 
 function toRanges(

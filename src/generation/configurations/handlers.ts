@@ -1,11 +1,11 @@
 // ConfigurationService: a message in, a message out, no decisions.
 
-import { toJson } from "@bufbuild/protobuf";
-import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ConfigurationService } from "../../../gen/waggle/v1/configuration_pb.js";
 import { refuse } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
+import { fromValueMessages } from "../../base/value-message.ts";
 import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import type { Configurations } from "./configurations.ts";
 import { toConfigurationMessage } from "./configuration-message.ts";
@@ -48,8 +48,7 @@ export function configurationHandlers(
 /** Converts a list that replaces another; null leaves it as it is. */
 function toList(field: string, value: Value | undefined): JsonValue | undefined {
   if (!value || value.kind.case === "nullValue") return undefined;
-  // Only binary protocols can send numbers that JSON lacks, and no list holds numbers.
   return value.kind.case === "listValue"
-    ? toJson(ValueSchema, value)
+    ? fromValueMessages(field, value.kind.value.values)
     : refuse(field, "must be a list of texts");
 }

@@ -1,11 +1,11 @@
 // Converts a model call of older clients to a model event.
 // Source: the published clients' `/events/model` request.
 
-import { toJson } from "@bufbuild/protobuf";
-import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ModelEvent } from "../../../gen/waggle/compat/v0/tracing_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
+import { fromValueMessage } from "../../base/value-message.ts";
 import type { EventInput } from "../events/parse-event.ts";
 
 const required = ["model", "provider", "response", "duration"] as const;
@@ -53,13 +53,7 @@ export function toModelEvent(call: ModelEvent, path: string): EventInput {
 // Clients send null if the caller chose nothing.
 function toToolChoice(choice: Value | undefined, path: string): JsonValue | undefined {
   if (choice === undefined || choice.kind.case === "nullValue") return undefined;
-  try {
-    return toJson(ValueSchema, choice);
-  } catch (cause) {
-    // Only binary protocols can send numbers that JSON lacks, and values of no kind.
-    const message = `${path}tool_choice: must be a value of JSON`;
-    throw new ServiceError("INVALID_ARGUMENT", message, { cause });
-  }
+  return fromValueMessage(`${path}tool_choice`, choice);
 }
 
 // Returns the message of a provider's answer, or the whole answer if it has none.
