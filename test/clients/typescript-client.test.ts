@@ -69,6 +69,15 @@ test(
   programTimeoutMs,
 );
 
+test("reads the deepest event that can be stored", { timeout: programTimeoutMs }, async () => {
+  const service = await startService();
+  const words = [service.url, service.projectKey];
+  const report = await nodeReport<Record<string, number>>({ folder }, "waggle-deep.mjs", words);
+  await service.stop();
+
+  expect(report).toEqual({ event: 128, page: 128, tree: 128 });
+});
+
 test("does what its page shows", { timeout: programTimeoutMs }, async () => {
   const service = await startService();
   const printed = await mustRun({

@@ -37,6 +37,7 @@ export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOp
   const transport = createConnectTransport({
     baseUrl: url,
     useBinaryFormat: true,
+    binaryOptions: { recursionLimit },
     interceptors: [authorize(checkedKey), repeat(retries), nameHost(new URL(url).host)],
   });
   return {
@@ -45,6 +46,12 @@ export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOp
     stream: transport.stream.bind(transport),
   };
 }
+
+/**
+ * Messages in one another that an answer may have. A level of a payload takes several of them, and
+ * the service stores payloads of 128 levels; the library's own limit is 100.
+ */
+const recursionLimit = 1_000;
 
 /** Throws TypeError for an address that fetch would take for another, or refuse at every call. */
 function assertAddress(url: string): void {
