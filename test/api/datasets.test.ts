@@ -237,6 +237,16 @@ describe("datapoints of current clients", () => {
     expect(await list(project, "")).toEqual([]);
   });
 
+  test("name an absent dataset by its place among repeated ones", async () => {
+    const project = await givenAMetricProject(service);
+    const id = await aDataset(project);
+
+    const body = { linked_datasets: [id, id, "x"] };
+    const { json } = await project.call("POST /v1/datapoints", body);
+
+    expect(json["message"]).toBe("linked_datasets[2]: the project has no such dataset");
+  });
+
   test("are read in pages, all of them and those of a dataset", async () => {
     const project = await givenAMetricProject(service);
     const datasetId = await aDataset(project);

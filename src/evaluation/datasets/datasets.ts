@@ -253,9 +253,10 @@ export async function findNamed(
   const ids = given.map((id) => id.toLowerCase());
   const rows = await store.findDatasets(sql, projectId, ids.filter(isUuid));
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return [...new Set(ids)].map((id, index) => {
+  const found = ids.map((id, index) => {
     return byId.get(id) ?? refuse(`${field}[${index}]`, "the project has no such dataset");
   });
+  return [...new Set(found)];
 }
 
 function parseFields(fields: DatasetFields, before?: DatasetRow) {
