@@ -18,9 +18,9 @@ import {
   parseFilePlace,
   parseIssuer,
   parseLink,
-  parseList,
   parseOptional,
   parseOrigin,
+  parseOrigins,
   parsePostgresUrl,
   parseScopes,
   parseSmtpUrl,
@@ -72,7 +72,7 @@ const table = {
     "OTLP server that gets the spans of the service: http://collector:4318",
     parseLink,
   ),
-  corsOrigins: setting("cors-origins", "browsers' origins, with commas; * is any", parseList),
+  corsOrigins: setting("cors-origins", "browsers' origins, with commas; * is any", parseOrigins),
   /** Maximum body bytes after decompression, by class. */
   bodyBytesMax: {
     record: bytes("body-record-max", "bytes of a single record", bodyBytesMaxDefault.record),

@@ -91,6 +91,20 @@ export function parseList(text: string): readonly string[] {
     .filter((item) => item !== "");
 }
 
+/** Returns origins as browsers send them, since they are compared as text; `*` is any. */
+export function parseOrigins(text: string): readonly string[] {
+  return parseList(text).map((item) => {
+    if (item === "*" || item === "null") return item;
+    const url = URL.canParse(item) ? new URL(item) : undefined;
+    const origin = url && !/^$|\*/.test(url.host) ? `${url.protocol}//${url.host}` : undefined;
+    if (origin !== undefined && [origin, `${origin}/`].includes(url?.href ?? "")) return origin;
+    const wanted = "scheme and host alone, such as https://app.example.org, with commas, or *";
+    // The part before an @ may be a password, so it is not repeated.
+    const got = item.includes("@") ? "" : `, not ${JSON.stringify(item)}`;
+    throw new Error(`must list ${wanted}${got}`);
+  });
+}
+
 const encryptionKeyIdPattern = /^[A-Za-z0-9_-]{1,64}$/;
 /** Key length of AES-256. */
 const encryptionKeyBytes = 32;
