@@ -153,6 +153,21 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("offer no act once another person has deleted them", async () => {
+    const made = (await app.call("POST", "/v1/queues", {
+      ...{ name: "Short-lived", event_ids: ["reviewed-0"] },
+    })) as { queue: { id: string } };
+    const { page, faults } = await app.open(path(`/${made.queue.id}`));
+    await page.getByRole("grid", { name: "Events of the queue" }).waitFor();
+    await page.getByRole("button", { name: "Delete queue" }).waitFor();
+
+    await app.call("DELETE", `/v1/queues/${made.queue.id}`);
+
+    await page.getByRole("alert").getByText("It was deleted, or it is not open to you").waitFor();
+    expect(await page.getByRole("button", { name: /Review|Change|Delete/ }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("release an event by Enter on Release, and store no score", async () => {
     const { page, faults } = await app.open(path(`/${queueId}/annotate`));
     await page.getByText("The first answer").waitFor();

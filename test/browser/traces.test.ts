@@ -59,6 +59,28 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep the year of old times, and the seconds of a range that one types", async () => {
+    const event = { event_type: "session", event_name: "old", source: "test", inputs: {} };
+    await app.call("POST", "/events", {
+      event: { ...event, session_id: "old", start_time: Date.UTC(2019, 10, 28, 10, 0, 7, 500) },
+    });
+    const { page, faults } = await app.open(tracesPath());
+    await page.getByRole("button", { name: "Last 24 hours" }).click();
+
+    await page.getByRole("textbox", { name: "From" }).fill("2019-11-28T10:00:05");
+    await page.getByRole("textbox", { name: "To" }).fill("2019-11-28T10:00:09");
+    await page.getByRole("button", { name: "Apply" }).click();
+
+    const cell = page.getByRole("gridcell").filter({ hasText: "Nov 28, 2019" });
+    await cell.waitFor();
+    const cut = "[...document.querySelectorAll('[role=gridcell]:has(time)')].filter";
+    expect(await page.evaluate(`${cut}((one) => one.scrollWidth > one.clientWidth).length`)).toBe(
+      0,
+    );
+    await page.getByRole("button", { name: /2019.*10:00:05.*10:00:09/ }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("say that their overview failed, and read it again", async () => {
     const { page, faults, findings } = await app.open(tracesPath());
     await page.route("**/QueryChart**", (route) => route.abort());

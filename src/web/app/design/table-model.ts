@@ -34,6 +34,9 @@ export type Column<Item extends RowData> = {
   readonly sortValue?: (row: Item) => string | number | undefined;
 };
 
+/** Width of a column of times in pixels: a date with its year is the longest. */
+export const timeWidth = 104;
+
 export const features = tableFeatures({
   columnSizingFeature,
   columnResizingFeature,

@@ -5,7 +5,14 @@ import { useState } from "react";
 import { Button } from "./button.tsx";
 import { Field, Input } from "./input.tsx";
 import { Popover } from "./popover.tsx";
-import { boundsOf, formatRange, lastChoices, type TimeRange, zoneName } from "./time-range.ts";
+import {
+  boundsOf,
+  formatRange,
+  lastChoices,
+  parseTimeRange,
+  type TimeRange,
+  zoneName,
+} from "./time-range.ts";
 import "./time-range-picker.css";
 
 export type TimeRangePickerProps = {
@@ -64,17 +71,16 @@ export function TimeRangePicker(props: TimeRangePickerButtonProps) {
 }
 
 function CustomRange({ value, onChange }: TimeRangePickerProps) {
-  const nowMs = Date.now();
-  const bounds = boundsOf(value, nowMs);
+  const [bounds] = useState(() => ({ to: Date.now(), ...boundsOf(value, Date.now()) }));
   const [from, setFrom] = useState(toLocal(bounds.from));
-  const [to, setTo] = useState(toLocal(bounds.to ?? nowMs));
-  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  const isValid = fromMs < toMs;
+  const [to, setTo] = useState(toLocal(bounds.to));
+  const [fromMs, toMs] = [toTime(from, bounds.from), toTime(to, bounds.to)];
+  const range = parseTimeRange({ from: fromMs, to: toMs });
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (isValid) onChange({ from: fromMs, to: toMs });
+        if (range) onChange(range);
       }}
     >
       <Field label="From">
@@ -83,23 +89,25 @@ function CustomRange({ value, onChange }: TimeRangePickerProps) {
             {...ids}
             isInvalid={isInvalid}
             type="datetime-local"
+            step={1}
             value={from}
             onChange={(event) => setFrom(event.target.value)}
           />
         )}
       </Field>
-      <Field label="To" error={isValid ? undefined : "The end must be after the start."}>
+      <Field label="To" error={range ? undefined : faultOf(fromMs, toMs)}>
         {({ isInvalid, ...ids }) => (
           <Input
             {...ids}
             isInvalid={isInvalid}
             type="datetime-local"
+            step={1}
             value={to}
             onChange={(event) => setTo(event.target.value)}
           />
         )}
       </Field>
-      <Button type="submit" size="small" disabled={!isValid}>
+      <Button type="submit" size="small" disabled={!range}>
         Apply
       </Button>
       <p>Times are in {zoneName}.</p>
@@ -110,5 +118,17 @@ function CustomRange({ value, onChange }: TimeRangePickerProps) {
 /** Returns a time as the browser's field for local times takes it. */
 function toLocal(timeMs: number): string {
   const shifted = new Date(timeMs - new Date(timeMs).getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 16);
+  return shifted.toISOString().slice(0, 19);
+}
+
+/**
+ * Returns the time of the field. Unchanged text stands for the exact time that it shows, whose
+ * milliseconds it leaves out, as it does which of the two hours at the end of summer time it is.
+ */
+function toTime(text: string, firstMs: number): number {
+  return text === toLocal(firstMs) ? firstMs : Date.parse(text);
+}
+
+function faultOf(fromMs: number, toMs: number): string {
+  return fromMs >= toMs ? "The end must be after the start." : "Times are from 1970 to 9999.";
 }

@@ -44,24 +44,19 @@ export function boundsOf(range: TimeRange, nowMs: number): { from: number; to?: 
   return { from: Math.floor(nowMs / stepMs) * stepMs - range.last * 60_000 };
 }
 
-const dateTime = new Intl.DateTimeFormat("en", {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
+const minuteMs = 60_000;
 
-const dateTimeOfYear = new Intl.DateTimeFormat("en", {
-  ...{ year: "numeric", month: "short", day: "numeric" },
-  ...{ hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
-});
-
-/** Formats a range for its button; times of another year have their year. */
+/** Formats a range for its button; years and seconds stand where the range needs them. */
 export function formatRange(range: TimeRange): string {
   if ("from" in range) {
-    const isThisYear = new Date(range.from).getFullYear() === new Date().getFullYear();
-    return (isThisYear ? dateTime : dateTimeOfYear).formatRange(range.from, range.to);
+    const times = [range.from, range.to];
+    const thisYear = new Date().getFullYear();
+    const format = new Intl.DateTimeFormat("en", {
+      ...(times.some((time) => new Date(time).getFullYear() !== thisYear) && { year: "numeric" }),
+      ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+      ...(times.some((time) => time % minuteMs >= 1_000) && { second: "2-digit" }),
+    });
+    return format.formatRange(range.from, range.to);
   }
   const choice = lastChoices.find(({ minutes }) => minutes === range.last);
   return choice?.label ?? `Last ${range.last} minutes`;

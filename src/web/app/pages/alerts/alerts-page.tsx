@@ -11,6 +11,7 @@ import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -68,13 +69,13 @@ const columns: readonly Column<Alert>[] = [
   {
     id: "checked",
     header: "Checked",
-    width: 92,
+    width: timeWidth,
     cell: ({ lastRunAt }) => <Time value={lastRunAt && timestampMs(lastRunAt)} />,
   },
   {
     id: "next",
     header: "Next check",
-    width: 96,
+    width: timeWidth,
     cell: ({ nextWindowEnd, isActive }) => (
       <Time value={isActive && nextWindowEnd ? timestampMs(nextWindowEnd) : undefined} />
     ),

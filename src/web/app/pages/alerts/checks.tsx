@@ -14,6 +14,7 @@ import { TimeSeriesChart } from "../../design/chart.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Count, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
@@ -137,7 +138,7 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
     {
       id: "checked",
       header: "Checked",
-      width: 92,
+      width: timeWidth,
       cell: ({ evaluatedAt }) => <Time value={evaluatedAt && timestampMs(evaluatedAt)} />,
     },
     {

@@ -9,6 +9,7 @@ import { useRpcPages } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Count, Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 
@@ -40,13 +41,13 @@ const columns: readonly Column<Notification>[] = [
     id: "asked",
     isMajor: true,
     header: "Asked",
-    width: 92,
+    width: timeWidth,
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
   {
     id: "delivered",
     header: "Delivered",
-    width: 92,
+    width: timeWidth,
     cell: ({ deliveredAt }) => <Time value={deliveredAt && timestampMs(deliveredAt)} />,
   },
   {

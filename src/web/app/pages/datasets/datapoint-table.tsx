@@ -10,6 +10,7 @@ import { Button } from "../../design/button.tsx";
 import { previewOf } from "../../design/preview.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 
@@ -50,7 +51,7 @@ const columns: readonly Column<Datapoint>[] = [
     id: "changed",
     isMajor: true,
     header: "Changed",
-    width: 96,
+    width: timeWidth,
     cell: ({ updatedAt, createdAt }) => {
       const at = updatedAt ?? createdAt;
       return <Time value={at && timestampMs(at)} />;

@@ -9,6 +9,7 @@ import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table, type TableProps } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Count, Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -53,7 +54,7 @@ const columns: readonly Column<Dataset>[] = [
   {
     id: "updated",
     header: "Changed",
-    width: 96,
+    width: timeWidth,
     cell: ({ updatedAt, createdAt }) => {
       const at = updatedAt ?? createdAt;
       return <Time value={at && timestampMs(at)} />;

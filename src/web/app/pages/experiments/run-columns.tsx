@@ -6,6 +6,7 @@ import { type Run, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Cost, Identifier, Time } from "../../design/values.tsx";
 import { formatScore, namesOf, statusTones } from "./score.ts";
 
@@ -47,7 +48,7 @@ export const runColumns: readonly Column<Run>[] = [
   {
     id: "created",
     header: "Created",
-    width: 96,
+    width: timeWidth,
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
   {

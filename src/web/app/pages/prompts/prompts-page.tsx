@@ -13,6 +13,7 @@ import { Button } from "../../design/button.tsx";
 import { Select } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -53,7 +54,7 @@ const columns: readonly Column<Configuration>[] = [
     id: "changed",
     isMajor: true,
     header: "Changed",
-    width: 96,
+    width: timeWidth,
     sortValue: ({ updatedAt }) => updatedAt && timestampMs(updatedAt),
     cell: ({ updatedAt }) => <Time value={updatedAt && timestampMs(updatedAt)} />,
   },

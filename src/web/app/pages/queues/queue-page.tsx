@@ -12,6 +12,7 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -28,6 +29,9 @@ import { queueRoute } from "./route.tsx";
 import { readSessionIds, useSessionIds } from "./use-session-ids.ts";
 import "../../design/layout.css";
 import "./queues.css";
+
+/** Other people review the queue, change it and delete it meanwhile. */
+const refreshMs = 5_000;
 
 const tones = { completed: "good", claimed: "info" } as const;
 
@@ -67,7 +71,7 @@ const columns: readonly Column<Row>[] = [
   {
     id: "added",
     header: "Came in",
-    width: 96,
+    width: timeWidth,
     cell: ({ addedAt }) => <Time value={addedAt && timestampMs(addedAt)} />,
   },
   {
@@ -84,9 +88,10 @@ export function QueuePage() {
   const navigate = useNavigate();
   const may = useMay();
   const { getQueue, claimQueueItem, updateQueue, deleteQueue } = QueueService.method;
-  const mayReview = may(claimQueueItem);
   const [dialog, setDialog] = useState<"edit" | "delete">();
-  const queue = useRpc(getQueue, { id: queueId }).data;
+  const { data: queue, error, refetch } = useRpc(getQueue, { id: queueId }, { refreshMs });
+  const isGone = error?.errorCode === "NOT_FOUND";
+  const mayReview = !isGone && may(claimQueueItem);
   const title = queue?.name ?? "Queue";
   const annotate = () =>
     void navigate({
@@ -115,7 +120,7 @@ export function QueuePage() {
               Review
             </Button>
           ) : null}
-          {may(updateQueue) ? (
+          {!isGone && may(updateQueue) ? (
             <IconButton
               size="small"
               label="Change queue"
@@ -123,7 +128,7 @@ export function QueuePage() {
               onClick={() => setDialog("edit")}
             />
           ) : null}
-          {may(deleteQueue) ? (
+          {!isGone && may(deleteQueue) ? (
             <IconButton
               size="small"
               label="Delete queue"
@@ -134,10 +139,14 @@ export function QueuePage() {
         </>
       }
     >
-      <div className="scroll">
-        <QueueItems queueId={queueId} isByHand={queue !== undefined && isByHand(queue)} />
-        <QueueAgreementView queueId={queueId} />
-      </div>
+      {isGone ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <div className="scroll">
+          <QueueItems queueId={queueId} isByHand={queue !== undefined && isByHand(queue)} />
+          <QueueAgreementView queueId={queueId} />
+        </div>
+      )}
       {dialog === "edit" && queue ? (
         <QueueDialog
           queue={queue}
@@ -158,7 +167,7 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
   const pages = useRpcPages(
     QueueService.method.listQueueItems,
     { id: queueId, limit: 200 },
-    { cursorOf: ({ nextCursor }) => nextCursor, refreshMs: 5_000 },
+    { cursorOf: ({ nextCursor }) => nextCursor, refreshMs },
   );
   const { fetchNextPage } = pages;
   const items = useMemo(() => pages.data?.pages.flatMap((page) => page.items), [pages.data]);

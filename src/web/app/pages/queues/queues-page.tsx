@@ -10,6 +10,7 @@ import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Count, Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -59,7 +60,7 @@ const columns: readonly Column<Queue>[] = [
   {
     id: "created",
     header: "Created",
-    width: 96,
+    width: timeWidth,
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
   {

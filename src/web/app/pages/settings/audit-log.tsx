@@ -10,6 +10,7 @@ import { formatExactCount } from "../../design/format.ts";
 import { useNow } from "../../design/now.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Count, Time } from "../../design/values.tsx";
 import { AuditEntryDrawer } from "./audit-entry.tsx";
 import {
@@ -22,7 +23,7 @@ import { settingsRoute } from "./route.tsx";
 import { toMs } from "../../api/scope.ts";
 
 const columns: readonly Column<AuditEntry>[] = [
-  { id: "at", header: "When", width: 96, cell: ({ at }) => <Time value={toMs(at)} /> },
+  { id: "at", header: "When", width: timeWidth, cell: ({ at }) => <Time value={toMs(at)} /> },
   {
     id: "actor",
     header: "Who",

@@ -3,6 +3,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Status, type Tone } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
 import type { EventRow } from "./rows.ts";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
@@ -78,7 +79,7 @@ export const eventColumns: readonly Column<EventRow>[] = [
     id: "started",
     isMajor: true,
     header: "Started",
-    width: 84,
+    width: timeWidth,
     cell: ({ event }) => <Time value={event.startTime} />,
   },
   {

@@ -2,6 +2,7 @@
 
 import { Badge, Status } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
+import { timeWidth } from "../../design/table-model.ts";
 import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 import { nameOf, type SessionRow } from "./rows.ts";
@@ -61,7 +62,7 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     id: "started",
     isMajor: true,
     header: "Started",
-    width: 84,
+    width: timeWidth,
     cell: ({ session }) => <Time value={session.startTime} />,
   },
   {
