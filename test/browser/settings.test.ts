@@ -114,6 +114,21 @@ describe("the settings of a project", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep what was typed for a budget while the list cannot be read", async () => {
+    const { page, faults } = await app.open(path("budgets"));
+    await page.getByRole("button", { name: "Add budget" }).click();
+    const amount = page.getByRole("textbox", { name: "Amount" });
+    await amount.fill("1234");
+
+    await page.route("**/ListBudgets", (route) =>
+      route.fulfill({ status: 400, json: { code: "invalid_argument", message: "no list now" } }),
+    );
+
+    await page.getByText("no list now").waitFor();
+    expect(await amount.inputValue()).toBe("1234");
+    expect(faults).toEqual([]);
+  });
+
   test("set a retention, and keep everything again", async () => {
     const { page, faults } = await app.open(path("retention"));
     await page.getByRole("textbox", { name: "Days" }).fill("90");

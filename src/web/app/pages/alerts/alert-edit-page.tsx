@@ -28,7 +28,7 @@ export function AlertEditPage() {
     { alertId: alertId ?? "" },
     { isEnabled: alertId !== undefined },
   );
-  if (stored.error) {
+  if (stored.error && !stored.data) {
     return (
       <Page title="Alert">
         <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />

@@ -6,6 +6,7 @@ import { EllipsisVertical, Pause, Pencil, Play, Volume2, VolumeX } from "lucide-
 import { useState } from "react";
 import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
@@ -36,14 +37,15 @@ export function AlertPage() {
     { refreshMs: 30_000 },
   );
   const alert = data?.data;
-  if (error) {
+  // A poll that fails must not close a dialog, which may show a secret for the only time.
+  if (error && (!alert || error.errorCode === "NOT_FOUND")) {
     return (
       <Page title="Alert" breadcrumb={<Back />}>
         <ErrorState error={error} onRetry={() => void refetch()} />
       </Page>
     );
   }
-  return alert ? <AlertView alert={alert} /> : <Loading what="Loading the alert" />;
+  return alert ? <AlertView alert={alert} unread={error} /> : <Loading what="Loading the alert" />;
 }
 
 function Back() {
@@ -55,7 +57,9 @@ function Back() {
   );
 }
 
-function AlertView({ alert }: { readonly alert: Alert }) {
+type AlertViewProps = { readonly alert: Alert; readonly unread: ApiError | null };
+
+function AlertView({ alert, unread }: AlertViewProps) {
   const { tab = "checks" } = alertRoute.useSearch();
   const navigate = useNavigate();
   const { id: alertId, isActive, isMuted, name, state } = alert;
@@ -80,6 +84,7 @@ function AlertView({ alert }: { readonly alert: Alert }) {
       }
     >
       <div className="alert-page">
+        {unread ? <ErrorState error={unread} isInline /> : null}
         {update.error ? <ErrorState error={update.error} isInline /> : null}
         <AlertFacts alert={alert} />
         {isActive && isMuted ? (

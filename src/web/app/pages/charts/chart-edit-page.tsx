@@ -35,7 +35,7 @@ export function ChartEditPage() {
     { chartId: id ?? "" },
     { isEnabled: id !== undefined },
   );
-  if (stored.error) {
+  if (stored.error && !stored.data) {
     return (
       <Page title="Chart">
         <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />

@@ -33,7 +33,7 @@ export function EvaluatorPage() {
       </Page>
     );
   }
-  if (stored.error) {
+  if (stored.error && !stored.data) {
     return (
       <Page title="Evaluator" breadcrumb={<Crumbs name="" />}>
         <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />

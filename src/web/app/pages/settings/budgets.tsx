@@ -37,10 +37,13 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
   const scope = { level: "project", id: projectId } as const;
   const may = useMay(scope);
   const list = useRpc(method.listBudgets, { projectId }, { refreshMs });
-  if (list.error) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
-  if (list.isPending) return <Loading what="Loading budgets" />;
+  const failure = list.error ? (
+    <ErrorState error={list.error} isInline={!!list.data} onRetry={() => void list.refetch()} />
+  ) : null;
+  if (!list.data) return failure ?? <Loading what="Loading budgets" />;
   return (
     <div className="settings-sections">
+      {failure}
       <div className="settings-acts">
         {may(method.createBudget) ? (
           <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>

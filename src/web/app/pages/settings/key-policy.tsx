@@ -26,7 +26,7 @@ export function KeyPolicy({ orgId }: { readonly orgId: string }) {
       showToast({ text: "The policy holds from now on.", tone: "good" });
     },
   });
-  if (policy.error) {
+  if (policy.error && !policy.data) {
     return <ErrorState error={policy.error} onRetry={() => void policy.refetch()} />;
   }
   const data = policy.data?.data;

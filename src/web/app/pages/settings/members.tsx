@@ -29,7 +29,7 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
   const { data: roleList } = useRpc(method.listRoles, {}, { staleMs: 60_000 });
   const roles = (roleList?.data ?? []).filter(({ levels }) => levels.includes(scope.level));
   const rows = members.data?.pages.flatMap(({ data }) => data) ?? [];
-  if (members.error) {
+  if (members.error && !members.data) {
     return <ErrorState error={members.error} onRetry={() => void members.refetch()} />;
   }
   return (

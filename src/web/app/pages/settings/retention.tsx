@@ -19,8 +19,8 @@ const { method } = RetentionService;
 
 export function RetentionSettings({ projectId }: { readonly projectId: string }) {
   const { data, error, refetch } = useRpc(method.getRetention, { projectId });
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
   const retention = data?.data;
+  if (error && !retention) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!retention) return <Loading what="Loading the retention" />;
   return (
     <div className="settings-sections">

@@ -71,7 +71,7 @@ export type ScopeSettingsProps = {
 export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsProps) {
   const { scope: data, error, refetch } = useScope(scope);
   const may = useMay(scope);
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (error && !data) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Loading the settings" />;
   // A tab of the address stays, so that the person reads why it is empty.
   const tabs = tabsOf[scope.level].filter(
