@@ -285,6 +285,22 @@ describe("an alert that is not saved", () => {
 });
 
 describe("an alert", () => {
+  test("keeps what another person changed in it meanwhile", async () => {
+    const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
+    const { id } = (made as { data: { id: string } }).data;
+    const { page, faults } = await app.open(path(`alerts/edit?alert=${id}`));
+    await page.getByLabel("Name", { exact: true }).fill("Renamed");
+    await app.call("PATCH", `/v1/alerts/${id}`, { minimum_sample_size: 7 });
+
+    await page.getByRole("button", { name: "Save alert" }).click();
+
+    await page.getByRole("heading", { name: "Renamed" }).waitFor();
+    expect(await app.call("GET", `/v1/alerts/${id}`)).toMatchObject({
+      data: { name: "Renamed", minimum_sample_size: 7 },
+    });
+    expect(faults).toEqual([]);
+  });
+
   test("sends a test, is muted, paused and resumed", async () => {
     const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
     const { id } = (made as { data: { id: string } }).data;

@@ -93,6 +93,32 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep the part of a datapoint that another person changed meanwhile", async () => {
+    const made = (await app.call("POST", "/v1/datapoints", {
+      ...{ inputs: { question: "Mine?" }, linked_datasets: [datasetId] },
+    })) as { result: { insertedId: string } };
+    const id = made.result.insertedId;
+    const { page, faults } = await app.open(path(`/${datasetId}?datapoint=${id}`));
+    const metadata = page.getByRole("textbox", { name: "Metadata" });
+    await metadata.fill('{"mine": 1}');
+    await page.keyboard.press("Escape");
+    await metadata.waitFor({ state: "detached" });
+    await app.call("PUT", `/v1/datapoints/${id}`, { inputs: { question: "Theirs?" } });
+    await page.getByRole("row").filter({ hasText: "Mine?" }).click();
+    await metadata.getByText('"mine": 1').waitFor();
+
+    await page.getByRole("button", { name: "Save datapoint" }).click();
+
+    await page.getByText("The datapoint was saved.").waitFor();
+    const { datapoint } = (await app.call("GET", `/v1/datapoints/${id}`)) as {
+      datapoint: readonly unknown[];
+    };
+    expect(datapoint[0]).toMatchObject({
+      ...{ inputs: { question: "Theirs?" }, metadata: { mine: 1 } },
+    });
+    expect(faults).toEqual([]);
+  });
+
   test("are made and filled from a file, and a refused row is named", async () => {
     const { page, faults, picture } = await app.open(path());
     await page.getByRole("button", { name: "Create dataset" }).first().click();

@@ -267,6 +267,28 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep what another person changed in them meanwhile", async () => {
+    const made = (await app.call("POST", "/v1/queues", { name: "Both" })) as {
+      queue: { id: string };
+    };
+    const { page, faults } = await app.open(path(`/${made.queue.id}`));
+    await page.getByRole("heading", { name: "Both" }).waitFor();
+    await page.getByRole("button", { name: "Change queue" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Both of us");
+    await app.call("PUT", `/v1/queues/${made.queue.id}`, {
+      ...{ description: "Be kind", enabled: false },
+    });
+
+    await dialog.getByRole("button", { name: "Save queue" }).click();
+
+    await page.getByRole("heading", { name: "Both of us" }).waitFor();
+    expect(await app.call("GET", `/v1/queues/${made.queue.id}`)).toMatchObject({
+      ...{ name: "Both of us", description: "Be kind", enabled: false },
+    });
+    expect(faults).toEqual([]);
+  });
+
   test("keep their filters when something else is changed", async () => {
     const filterArray = [
       { field: "error", operator: "exists" },

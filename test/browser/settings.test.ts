@@ -86,6 +86,12 @@ describe("the settings of a project", () => {
     await page.getByRole("textbox", { name: "Model", exact: true }).fill("openai/gpt-5");
     await page.getByRole("button", { name: "Save alias" }).click();
     await page.getByRole("list", { name: "Aliases" }).getByText("openai/gpt-5").waitFor();
+
+    await page.getByRole("button", { name: "Add alias" }).click();
+    await page.getByRole("textbox", { name: "Model", exact: true }).fill("openai/gpt-5-mini");
+    await page.getByRole("textbox", { name: "Name" }).fill("best");
+    expect(await page.getByRole("button", { name: "Save alias" }).isDisabled()).toBe(true);
+    await page.getByText("There is an alias of this name: change that one.").waitFor();
     expect(faults).toEqual([]);
   });
 

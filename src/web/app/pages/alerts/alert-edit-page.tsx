@@ -4,6 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
+import { toChanged } from "../../api/changes.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
@@ -48,9 +49,10 @@ export function AlertEditPage() {
 
 type EditorProps = { readonly alertId: string | undefined; readonly first: Draft };
 
-function Editor({ alertId, first }: EditorProps) {
+function Editor({ alertId, first: stored }: EditorProps) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
+  const [first] = useState(stored);
   const [draft, setDraft] = useState(first);
   const isSaved = useRef(false);
   const [made, setMade] = useState<{ readonly id: string; readonly secret: string }>();
@@ -77,8 +79,9 @@ function Editor({ alertId, first }: EditorProps) {
   const canSave = draft.name.trim() !== "" && toNumber(draft.value) !== undefined;
   const save = (): void => {
     if (!canSave) return;
-    if (alertId === undefined) create.mutate({ alert: toAlertFields(draft) });
-    else update.mutate({ alertId, alert: toAlertFields(draft) });
+    const alert = toAlertFields(draft);
+    if (alertId === undefined) create.mutate({ alert });
+    else update.mutate({ alertId, alert: toChanged(toAlertFields(first), alert) as typeof alert });
   };
   useCommands([
     maySave && { id: "alert.save", title: "Save the alert", keys: "mod+enter", run: save },

@@ -76,13 +76,15 @@ function DatapointEditor(props: DatapointEditorProps) {
   const submit = () => {
     if (form.content === undefined || isReadOnly) return;
     const { inputs, groundTruth, metadata, history } = form.content;
-    update.mutate({
-      id: datapoint.id,
+    const parts = {
       inputs,
       groundTruth: groundTruth ?? {},
       metadata: metadata ?? {},
       history: { values: history.map(toValue) },
-    });
+    };
+    // Another person may have changed the other parts meanwhile.
+    const changed = Object.entries(parts).filter(([part]) => form.hasChanged(part));
+    update.mutate({ id: datapoint.id, ...Object.fromEntries(changed) });
   };
   return (
     <div className="form">

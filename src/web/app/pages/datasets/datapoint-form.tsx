@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useState } from "react";
+import { toChanged } from "../../api/changes.ts";
 import { CodeEditor } from "../../design/code-editor.tsx";
 import { useDraft } from "../../shell/drafts.ts";
 import { formatJson, parseObject, parseObjects } from "./json-text.ts";
@@ -24,7 +25,9 @@ export function useDatapointForm(initial: Partial<DatapointContent>, key?: strin
     metadata: formatJson(initial.metadata),
     history: initial.history?.length ? formatJson(initial.history) : "",
   }));
-  const { draft: texts, setDraft: setTexts, forget } = useDraft(key, saved);
+  // A draft has the changed texts alone: the others are those of the datapoint as it is now.
+  const { draft, setDraft, forget } = useDraft<Partial<typeof saved>>(key, {});
+  const texts = { ...saved, ...draft };
   const isChanged = JSON.stringify(texts) !== JSON.stringify(saved);
   const inputs = parseObject(texts.inputs, {});
   const groundTruth = parseObject(texts.groundTruth, undefined);
@@ -41,8 +44,10 @@ export function useDatapointForm(initial: Partial<DatapointContent>, key?: strin
       }
     : undefined;
   return {
-    ...{ texts, setTexts, parsed, content, isChanged },
-    revert: () => setTexts(saved),
+    ...{ texts, parsed, content, isChanged },
+    setTexts: (next: typeof saved) => setDraft(toChanged(saved, next)),
+    hasChanged: (part: string) => part in toChanged(saved, texts),
+    revert: () => setDraft({}),
     /** Called when the texts were stored. */
     keep: () => {
       forget();

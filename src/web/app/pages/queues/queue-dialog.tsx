@@ -2,6 +2,7 @@
 
 import { useState } from "react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
+import { toChanged } from "../../api/changes.ts";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
@@ -45,8 +46,9 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
     reviewersPerEvent: Number(reviewers),
     filters: { filterArray: filters.map(toMessage) },
   };
+  const [first] = useState(content);
   const submit = () => {
-    if (queue) update.mutate({ id: queue.id, ...content });
+    if (queue) update.mutate({ id: queue.id, ...toChanged(first, content) });
     else create.mutate(content);
   };
   const error = create.error ?? update.error;

@@ -70,7 +70,12 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
         </ul>
       )}
       {open === undefined ? null : (
-        <AliasForm scope={scope} before={open === "new" ? undefined : open} onClose={close} />
+        <AliasForm
+          scope={scope}
+          before={open === "new" ? undefined : open}
+          taken={rows.map(({ name }) => name)}
+          onClose={close}
+        />
       )}
       {leaving ? (
         <RemoveAlias scope={scope} name={leaving.name} onClose={() => setLeaving(undefined)} />
@@ -82,16 +87,19 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
 type AliasFormProps = {
   readonly scope: ScopeRef;
   readonly before: ModelAlias | undefined;
+  /** Names of the scope's aliases: a new one must not replace the models of another. */
+  readonly taken: readonly string[];
   readonly onClose: () => void;
 };
 
-function AliasForm({ scope, before, onClose }: AliasFormProps) {
+function AliasForm({ scope, before, taken, onClose }: AliasFormProps) {
   const [name, setName] = useState(before?.name ?? "");
   const [targets, setTargets] = useState<readonly string[]>(before?.targets ?? [""]);
   const put = useRpcMutation(method.putModelAlias, {
     changes: [method.listModelAliases, ...modelMethods],
     onDone: onClose,
   });
+  const isTaken = before === undefined && taken.includes(name.trim());
   const filled = targets.map((target) => target.trim()).filter(Boolean);
   return (
     <Dialog
@@ -104,7 +112,7 @@ function AliasForm({ scope, before, onClose }: AliasFormProps) {
           <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="primary"
-            disabled={name.trim() === "" || filled.length === 0}
+            disabled={name.trim() === "" || isTaken || filled.length === 0}
             busyLabel={put.isPending && "Saving…"}
             onClick={() =>
               put.mutate({ scope: connectionScope(scope), name: name.trim(), targets: filled })
@@ -115,7 +123,14 @@ function AliasForm({ scope, before, onClose }: AliasFormProps) {
         </>
       }
     >
-      {before ? null : <TextField label="Name" value={name} onChange={setName} />}
+      {before ? null : (
+        <TextField
+          label="Name"
+          error={isTaken ? "There is an alias of this name: change that one." : undefined}
+          value={name}
+          onChange={setName}
+        />
+      )}
       <Targets targets={targets} onChange={setTargets} />
       {put.error ? <ErrorState error={put.error} isInline /> : null}
     </Dialog>
