@@ -69,6 +69,15 @@ test(
   programTimeoutMs,
 );
 
+test("takes any time-out, however long", { timeout: programTimeoutMs }, async () => {
+  const service = await startService();
+  const words = [service.url, service.projectKey];
+  const report = await nodeReport<string[]>({ folder }, "waggle-timeouts.mjs", words);
+  await service.stop();
+
+  expect(report).toEqual(["ok", "ok", "ok", "ok"]);
+});
+
 test("reads the deepest event that can be stored", { timeout: programTimeoutMs }, async () => {
   const service = await startService();
   const words = [service.url, service.projectKey];

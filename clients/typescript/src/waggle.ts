@@ -42,9 +42,15 @@ export function connect({ url, key, timeoutMs = 60_000, retries = 3 }: ConnectOp
   });
   return {
     unary: (method, signal, ownTimeoutMs, ...call) =>
-      transport.unary(method, signal, ownTimeoutMs ?? timeoutMs, ...call),
-    stream: transport.stream.bind(transport),
+      transport.unary(method, signal, toTimerMs(ownTimeoutMs ?? timeoutMs), ...call),
+    stream: (method, signal, ownTimeoutMs, ...call) =>
+      transport.stream(method, signal, ownTimeoutMs && toTimerMs(ownTimeoutMs), ...call),
   };
+}
+
+/** Returns at most the longest time of a timer, 24 days; one of more ends at once. */
+function toTimerMs(ms: number): number {
+  return Math.min(ms, 2 ** 31 - 1);
 }
 
 /**
