@@ -5,6 +5,7 @@ import { Badge, Status, type Tone } from "../../design/badge.tsx";
 import type { Column } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
+import { amountsOf } from "./event-amounts.ts";
 import type { EventRow } from "./rows.ts";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 
@@ -94,16 +95,9 @@ export const eventColumns: readonly Column<EventRow>[] = [
     header: "Tokens",
     width: 72,
     align: "end",
-    cell: ({ event: { metadata } }) => {
-      const prompt = numberOf(metadata, "prompt_tokens");
-      const completion = numberOf(metadata, "completion_tokens");
-      return (
-        <Tokens
-          value={numberOf(metadata, "total_tokens")}
-          {...(prompt !== undefined && { prompt })}
-          {...(completion !== undefined && { completion })}
-        />
-      );
+    cell: ({ event }) => {
+      const { tokens, ...parts } = amountsOf(event.metadata);
+      return <Tokens value={tokens} {...parts} />;
     },
   },
   {
@@ -111,9 +105,10 @@ export const eventColumns: readonly Column<EventRow>[] = [
     header: "Cost",
     width: 76,
     align: "end",
-    cell: ({ event }) => (
-      <Cost value={numberOf(event.metadata, "cost") ?? event.costEstimate?.cost} />
-    ),
+    cell: ({ event }) => {
+      const { cost } = amountsOf(event.metadata);
+      return <Cost value={cost ?? event.costEstimate?.cost} isEstimate={cost === undefined} />;
+    },
   },
   {
     id: "source",
@@ -136,11 +131,6 @@ export const eventColumns: readonly Column<EventRow>[] = [
     cell: ({ event }) => <Identifier value={event.eventId ?? ""} />,
   },
 ];
-
-function numberOf(fields: JsonObject | undefined, key: string): number | undefined {
-  const value = fields?.[key];
-  return typeof value === "number" ? value : undefined;
-}
 
 function textOf(fields: JsonObject | undefined, key: string): string {
   const value = fields?.[key];
