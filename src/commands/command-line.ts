@@ -4,6 +4,7 @@
 
 import { parseArgs } from "node:util";
 import { OperatorError } from "../base/operator-error.ts";
+import { packageVersion } from "../base/package-version.ts";
 import { type Command, type CommandModule, print } from "./command.ts";
 import { ConfigError, readConfig, settings, variableOf } from "../config.ts";
 import { providerVariables } from "../provider-settings.ts";
@@ -132,6 +133,7 @@ const flagOptions = {
   role: { type: "string" },
   to: { type: "string" },
   url: { type: "string" },
+  version: { type: "boolean" },
   "with-created": { type: "boolean" },
   workspace: { type: "string" },
 } as const;
@@ -165,8 +167,9 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     if (!command) {
       // Output that a script keeps must not be the help.
       if (name !== "") throw new ConfigError(`no command ${name}; waggle --help lists them`);
-      print(helpText());
-      return values.help === true ? 0 : usageExitCode;
+      const isVersion = values.version === true;
+      print(isVersion ? `waggle ${packageVersion()}` : helpText());
+      return isVersion || values.help === true ? 0 : usageExitCode;
     }
     const { run, usage } = await command.load();
     if (values.help === true) {
@@ -213,7 +216,7 @@ function helpText(): string {
     "",
     ...commandLines,
     "",
-    "waggle COMMAND --help shows the words and flags of a command.",
+    "waggle COMMAND --help shows the words and flags of a command, waggle --version the version.",
     "",
     "Flags, each also an environment variable:",
     ...settingLines,

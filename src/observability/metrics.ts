@@ -2,6 +2,7 @@
 // do with `/metrics` of the API.
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { packageVersion } from "../base/package-version.ts";
 
 /** Current size of the ingestion queue. */
 export type QueueSize = {
@@ -63,10 +64,10 @@ export function createMetrics(role: Role): Metrics {
   const registers = [registry];
   new Gauge({
     name: "waggle_process_info",
-    help: "1, with what the process does: serve, worker or start, which is both.",
-    labelNames: ["role"],
+    help: "1, with the version and what the process does: serve, worker or start, which is both.",
+    labelNames: ["role", "version"],
     registers,
-  }).set({ role }, 1);
+  }).set({ role, version: packageVersion() }, 1);
   const requests = new Counter({
     name: "waggle_requests_total",
     help: "Requests answered, by rpc, protocol and outcome.",

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -267,6 +267,12 @@ test.each([
   expect(got.code).toBe(1);
   expect(got.output).toMatch(/^waggle: .*\n$/);
   expect(got.output).toContain(`${url} ${said}`);
+});
+
+test("waggle --version says the version of the package", async () => {
+  const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
+
+  expect(await run("--version").ended()).toEqual({ code: 0, output: `waggle ${version}\n` });
 });
 
 test("a word that is no command is named, in place of a page of help", async () => {
