@@ -164,7 +164,9 @@ function ErrorsPanel({ errors, counted, onError }: ErrorsPanelProps) {
     return (
       <p className="overview-fine">
         <CircleCheck aria-hidden />{" "}
-        {counted === "calls" ? "No errors in this range" : "No session has an error of its own"}
+        {counted === "calls"
+          ? "No call has an error in this range"
+          : "No session has an error of its own"}
       </p>
     );
   }
