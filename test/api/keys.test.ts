@@ -177,6 +177,25 @@ test("keys are not found as another kind, at another root, or by an id that is n
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
 });
 
+test.each([
+  { path: "/session/start", bodyOf: (session: object) => ({ session }) },
+  { path: "/v1/sessions", bodyOf: (session: object) => session },
+])("an ingestion key reads nothing of a session that it starts again at $path", async (route) => {
+  const { path, bodyOf } = route;
+  const session_id = createUuid();
+  const hidden = { session_name: "hidden", inputs: { hidden: 1 }, user_properties: { hidden: 1 } };
+  const start = (key: string, parts: object) =>
+    call("POST", path, { key, body: bodyOf({ session_id, source: "test", ...parts }) });
+  await start(service.projectKey, hidden);
+
+  const answer = await start(service.ingestionKey, { metadata: { mine: 2 } });
+
+  expect(answer).toMatchObject({ status: 200, body: { session_id, metadata: { mine: 2 } } });
+  expect(JSON.stringify(answer.body)).not.toContain("hidden");
+  const { body } = await start(service.projectKey, {});
+  expect(body).toMatchObject({ ...hidden, metadata: { mine: 2 } });
+});
+
 test("a revoked key stops working at once, and can be neither changed nor deleted", async () => {
   const path = `/v1/projects/${service.projectId}/ingestion_api_keys`;
   const { key_value: value, key_id: id } = await create(path, bodyFor("ingestion"));

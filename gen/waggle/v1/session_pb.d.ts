@@ -997,7 +997,8 @@ export declare const AddSessionEventsResponseSchema: GenMessage<AddSessionEvents
  */
 export declare const SessionService: GenService<{
   /**
-   * Starts a session, or merges into the one that has its id; answers the whole session event.
+   * Starts a session, or merges into the one that has its id; answers the whole session event, or,
+   * to callers who may not read sessions, what they sent.
    *
    * @generated from rpc waggle.v1.SessionService.StartSession
    */

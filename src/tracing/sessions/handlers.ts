@@ -3,7 +3,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionService } from "../../../gen/waggle/v1/session_pb.js";
 import { ServiceError } from "../../base/errors.ts";
-import { projectOf } from "../../access/call.ts";
+import { type Demand, isAllowed } from "../../access/authorize.ts";
+import { principalOf, projectOf } from "../../access/call.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { originOf, toBatchItems } from "../events/handlers.ts";
 import { toBounds } from "../export/date-range.ts";
@@ -13,6 +14,9 @@ import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
 import { toSkeletonPageMessage } from "./skeleton-message.ts";
 
+/** What a caller needs for an answer with a session that was there before. */
+const reads: Demand = { permission: "project.session.get", keyKinds: new Set(["project"]) };
+
 export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof SessionService> {
   return {
     async startSession({ session }, context) {
@@ -20,6 +24,7 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
       const { sessions } = tracingOf(project);
       const started = await sessions.start(project.projectId, fromSessionStart(session ?? {}), {
         origin: originOf(context),
+        isReader: isAllowed(principalOf(context), reads, project),
         ...readingOf(context),
       });
       return toSessionMessage(started, project);

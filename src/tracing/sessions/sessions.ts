@@ -21,6 +21,7 @@ import {
   readEvent,
   type Reading,
 } from "../events/sized-read.ts";
+import { toStoredEvent } from "../events/stored-event.ts";
 import { formatCursor, parseCursor, positionOf } from "../export/cursor.ts";
 import {
   type Columns,
@@ -51,6 +52,8 @@ export type ListOptions = Bounds & {
   readonly cursor: string | undefined;
 };
 
+type StartOptions = Reading & { readonly origin?: Origin; readonly isReader?: boolean };
+
 export type SessionPage = {
   readonly sessions: readonly Session[];
   readonly nextCursor: string | undefined;
@@ -78,11 +81,14 @@ export function createSessions(options: {
 }) {
   const { database, recorder, fields } = options;
 
-  /** Starts a session, or merges into an existing one of the same id, and returns all of it. */
+  /**
+   * Starts a session, or merges into an existing one of the same id, and returns all of it; to a
+   * caller who is no reader, only what the caller gave.
+   */
   async function start(
     projectId: ProjectId,
     input: SessionInput,
-    { origin, ...reading }: Reading & { readonly origin?: Origin } = {},
+    { origin, isReader = true, ...reading }: StartOptions = {},
   ): Promise<Session> {
     const write = parseSession(input, "session.");
     let created: StoredEvent | undefined;
@@ -91,6 +97,12 @@ export function createSessions(options: {
     if (refused.size > 0) {
       const message = "session.session_id: is the id of an event that is no session";
       throw new ServiceError("INVALID_ARGUMENT", message);
+    }
+    if (!isReader) {
+      // `created` may also hold updates that came before it.
+      const receivedAtMs = created?.start_time ?? Date.now();
+      const given = toStoredEvent(write.event_id, write, receivedAtMs, () => null);
+      return withTotals(given, totalsOfEvent(given));
     }
     if (created !== undefined) return withTotals(created, totalsOfEvent(created));
     // Reads on the connections of commits, so that slow reads of the project do not delay its
