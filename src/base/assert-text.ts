@@ -9,7 +9,11 @@ export function assertText(field: string, text: string, charactersMax: number): 
   if (text.includes("\0") || !text.isWellFormed()) {
     refuse(field, "must hold neither NUL nor half of a surrogate pair");
   }
-  // Counts characters, not UTF-16 units: an emoji is one.
+  assertLength(field, text, charactersMax);
+}
+
+/** Throws INVALID_ARGUMENT if a text has more characters; an emoji is one, not two UTF-16 units. */
+export function assertLength(field: string, text: string, charactersMax: number): void {
   const isLonger =
     text.length > 2 * charactersMax ||
     (text.length > charactersMax && Array.from(text).length > charactersMax);

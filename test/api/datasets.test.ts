@@ -100,13 +100,23 @@ describe("datasets of current clients", () => {
     expect(await idsOf(project, `dataset_id=${datasetId}`)).toEqual([]);
   });
 
+  test("count an emoji in a name as one character", async () => {
+    const project = await givenAMetricProject(service);
+    const name = "🐝".repeat(256);
+
+    await aDataset(project, name);
+
+    const { json } = await project.call("POST /datasets", { name: `${name}🐝` });
+    expect(json["message"]).toBe("name: must be at most 256 characters long");
+  });
+
   test.each([
-    ["a long name", { name: "n".repeat(257) }, "name: must be 1 to 256 characters"],
+    ["a long name", { name: "n".repeat(257) }, "name: must be at most 256 characters long"],
     ["a blank name", { name: "  " }, "name: must be 1 to 256 characters"],
     [
       "a long description",
       { description: "d".repeat(10_001) },
-      "description: must be at most 10000 characters",
+      "description: must be at most 10000 characters long",
     ],
     [
       "an absent datapoint",

@@ -3,6 +3,7 @@
 
 import { assertCount } from "../../base/assert-count.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
+import { assertLength } from "../../base/assert-text.ts";
 import { parseChoice, refuseChoice } from "../../base/choices.ts";
 import { runDescriptionLengthMax, runNameLengthMax } from "../../base/field-limits.ts";
 import {
@@ -313,8 +314,8 @@ function merge(before: RunFields, change: RunChange): RunFields {
     status: status === undefined ? before.status : parseStatus(status),
     metadata: { ...before.metadata, ...metadata },
   };
-  assertText("name", fields.name, runNameLengthMax);
-  assertText("description", fields.description, runDescriptionLengthMax);
+  assertLength("name", fields.name ?? "", runNameLengthMax);
+  assertLength("description", fields.description ?? "", runDescriptionLengthMax);
   if (fields.datasetId !== null && !isRecordId(fields.datasetId)) {
     refuse("dataset_id", "must be 1 to 128 printable characters");
   }
@@ -339,11 +340,6 @@ function isEnded({ status }: Pick<RunRow, "status">): boolean {
 function parseStatus(text: string): RunStatus {
   const status = runStatuses.find((one) => one === text.toLowerCase());
   return status ?? refuseChoice("status", runStatuses, text);
-}
-
-function assertText(field: string, text: string | null, lengthMax: number): void {
-  if (text === null || text.length <= lengthMax) return;
-  refuse(field, `must be at most ${lengthMax} characters`);
 }
 
 function assertIds(field: string, ids: readonly string[]): void {
