@@ -46,6 +46,7 @@ export async function putTargets(
   const targets =
     checked?.targets ?? before?.targets ?? refuse("notification_details", "is required");
   const isSigned = hasWebhook(targets);
+  if (isSecretNew && !isSigned) refuse("rotate_signing_secret", "no target is a signed webhook");
   const hasSecret = before !== undefined && hasWebhook(before.targets);
   const newSecret = isSigned && (isSecretNew || !hasSecret) ? createSigningSecret() : undefined;
   if (!checked && newSecret === undefined) return { targets, newSecret, hasNewUrl: false };

@@ -96,6 +96,19 @@ test("a change keeps what it does not name, and says which of both switches is o
   ]);
 });
 
+test("no new signing secret is made where nothing is signed", async () => {
+  const project = await givenAMetricProject(service);
+  const critical = { channel: "SLACK", metadata: { url: `${receiver.url}/slack` } };
+  const body = anAlert(receiver.url, { notification_details: { critical } });
+  const { alert } = await create(project, body);
+
+  const change = { rotate_signing_secret: true };
+  const { status, json } = await project.call(`PATCH /v1/alerts/${alert.id}`, change);
+
+  const message = "rotate_signing_secret: no target is a signed webhook";
+  expect({ status, message: json["message"] }).toEqual({ status: 400, message });
+});
+
 test.each(["WEBHOOK", "SLACK"])("only another path of a %s has an audit row", async (channel) => {
   const project = await givenAMetricProject(service);
   const to = (name: string) => ({
