@@ -122,6 +122,27 @@ describe("a sign-in that ends", () => {
     expect((await file).suggestedFilename()).toMatch(/^Orders-v\d+\.jsonl$/);
     expect(faults).toEqual([]);
   });
+
+  test("sends nothing of one person as another person who signs in", async () => {
+    const userId = await app.addMember("project_admin");
+    const other = await app.open("/app", { userId });
+    const { page } = await app.open(`/app/p/${app.service.projectId}/evaluators/new`);
+    await page.getByLabel("Name", { exact: true }).fill("typed_by_ada");
+    await page.waitForLoadState("networkidle");
+    const leaving = page.waitForEvent("dialog");
+
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Create evaluator" }).click();
+    const ended = page.getByRole("dialog", { name: "Your sign-in has ended" });
+    await ended.waitFor();
+    await page.context().addCookies(await other.page.context().cookies());
+    // The browser asks whether to leave the text; the person stays.
+    await (await leaving).dismiss();
+
+    await page.waitForResponse(/GetMe$/);
+    expect(await ended.isVisible()).toBe(true);
+    expect(JSON.stringify(await app.call("GET", "/v1/metrics"))).not.toContain("typed_by_ada");
+  });
 });
 
 describe("the palette", () => {

@@ -26,6 +26,8 @@ const listeners = new Set<() => void>();
 /** Resumes the calls that wait for the next sign-in. */
 let waiting: PromiseWithResolvers<void> | undefined;
 let checking: Promise<SignInState> | undefined;
+/** Whether the app was to be loaded anew for another person. */
+let hasLeft = false;
 
 /** Tells the tabs of this browser that the person signed in or out. */
 const channel = new BroadcastChannel("waggle-sign-in");
@@ -59,9 +61,11 @@ async function askWhoIsSignedIn(): Promise<SignInState> {
   try {
     const { data } = await callRpc(MeService.method.getMe, {});
     if (!data) throw new ConnectError("the service did not say who is signed in", Code.Internal);
-    // The data of another person must not stay on the screen, nor in the memory.
     const before = "me" in state ? state.me : undefined;
-    if (before && before.id !== data.id) globalThis.location.reload();
+    if (before && before.id !== data.id) {
+      leaveToAnother(before);
+      return state;
+    }
     setState({ kind: "signed-in", me: data });
     waiting?.resolve();
     waiting = undefined;
@@ -74,6 +78,18 @@ async function askWhoIsSignedIn(): Promise<SignInState> {
     }
   }
   return state;
+}
+
+/**
+ * Loads the app anew for another person: data of the one before must not stay on the screen, nor in
+ * the memory, and calls that wait must not be sent in another name. The browser may ask whether to
+ * leave unsaved text, once; the page of a person who stays waits for their own sign-in.
+ */
+function leaveToAnother(me: Me): void {
+  setState({ kind: "ended", me });
+  if (hasLeft) return;
+  hasLeft = true;
+  globalThis.location.reload();
 }
 
 guardCalls(async (signal) => {
