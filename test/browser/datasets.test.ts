@@ -221,6 +221,30 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test.each([
+    {
+      name: "was deleted",
+      answer: { status: 404, json: { errorCode: "NOT_FOUND", message: "Not found" } },
+      want: "Not found",
+    },
+    {
+      name: "cannot be reached through a proxy",
+      answer: { status: 502, contentType: "text/html", body: "<html><h1>Bad Gateway</h1></html>" },
+      want: "The service answered with status 502.",
+    },
+  ])("say in words why one that $name is not exported", async ({ answer, want }) => {
+    const { page, faults } = await app.open(path(`/${datasetId}`));
+    await page.route("**/export?version=*", (route) => route.fulfill(answer));
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Export" }).click();
+
+    await page.getByRole("button", { name: "Export dataset" }).click();
+
+    const error = page.getByRole("dialog").getByRole("alert").locator("p").first();
+    expect(await error.innerText()).toBe(want);
+    expect(faults).toEqual([]);
+  });
+
   test("are only read and exported by a viewer", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, faults, findings, picture } = await app.open(path(`/${datasetId}`), { userId });

@@ -23,10 +23,7 @@ export async function readFile(request: FileRequest): Promise<Blob> {
     let response = await send(request);
     if (response.status === 404 && (await hasSignedInAgain(signal))) response = await send(request);
     if (!response.ok || !response.body) {
-      throw new ApiError(await messageOf(response), {
-        errorCode: response.status === 404 ? "NOT_FOUND" : "EXPORT_FAILED",
-        isTransient: response.status >= 500,
-      });
+      throw await toError(response);
     }
     const parts: Uint8Array<ArrayBuffer>[] = [];
     let bytes = 0;
@@ -56,15 +53,17 @@ function send({ projectId, path, accept, signal }: FileRequest): Promise<Respons
   });
 }
 
-async function messageOf(response: Response): Promise<string> {
-  const text = await response.text();
+async function toError(response: Response): Promise<ApiError> {
+  const { status } = response;
+  const isTransient = status >= 500 || status === 429;
+  const unexplained = `The service answered with status ${status}.`;
   try {
-    const body = JSON.parse(text) as { error?: { message?: string } | string };
-    const { error } = body;
-    return (typeof error === "string" ? error : error?.message) ?? text;
+    const body = (await response.json()) as { message?: string; errorCode?: string };
+    const { message = unexplained, errorCode = "EXPORT_FAILED" } = body;
+    return new ApiError(message, { errorCode, isTransient });
   } catch {
-    // Some proxies answer with plain text.
-    return text === "" ? `The service answered with status ${response.status}.` : text;
+    // A proxy in between answers with a page of its own.
+    return new ApiError(unexplained, { errorCode: "EXPORT_FAILED", isTransient });
   }
 }
 
