@@ -55,6 +55,7 @@ describe("toIdentity", () => {
     { name: "an e-mail that is none", email: "ana" },
     { name: "an e-mail with a line break", email: "ana@example.org\nbo@example.org" },
     { name: "a list of e-mails", email: ["ana@example.org"] },
+    { name: "a long run of blanks in an e-mail", email: `a${" ".repeat(1_000_000)}b@example.org` },
   ])("refuses $name", ({ email }) => {
     expect(() => toIdentity({ ...claims, email }, options)).toThrow("did not say your e-mail");
   });
