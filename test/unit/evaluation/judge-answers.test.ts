@@ -206,6 +206,13 @@ describe("parseAnswer", () => {
     }
   });
 
+  test("takes a million digits that are no number", () => {
+    const digits = `${"1".repeat(1_000_000)}x`;
+
+    expect(parseAnswer(digits, float)).toMatchObject({ reason: "NO_SCORE" });
+    expect(parseAnswer(`[[${digits}]]`, float)).toMatchObject({ reason: "INVALID_SCORE" });
+  });
+
   test("cuts an explanation, and no surrogate pair in two", () => {
     const got = parseAnswer(`${"x".repeat(9_999)}😀[[1]]`, ofFive);
 

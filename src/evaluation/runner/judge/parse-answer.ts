@@ -104,7 +104,8 @@ function bare(answer: string, rule: ScoreRule): Found | undefined {
   return { value, explanation: undefined };
 }
 
-const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+/** Reads a run of digits in one way only, so that a long one takes linear time. */
+const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 const booleans: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,
