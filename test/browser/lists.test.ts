@@ -178,3 +178,39 @@ describe("rows", () => {
     expect(faults).toEqual([]);
   });
 });
+
+/** Lists, a text that each shows, and the rpc that reads it. */
+const polled = [
+  ["alerts", "slow models", "ListAlerts"],
+  ["evaluators", "short", "ListMetrics"],
+  ["experiments", "Run base", "ListRuns"],
+  ["prompts", "greeting", "ListConfigurations"],
+  ["queues", "Answers", "ListQueues"],
+  ["charts", "Calls", "ListDashboards"],
+] as const;
+
+describe("a list that cannot be read again", () => {
+  test.each(polled)("of %s stays, under the error", async (list, text, rpc) => {
+    const { page, faults } = await app.open("/app/components");
+    await page.clock.install();
+    await page.goto(app.service.url + path(list));
+    const shown = page.getByRole("main").getByText(text).first();
+    await shown.waitFor();
+    const json = { code: "unavailable", message: "The database is away." };
+    await page.route(`**/${rpc}**`, (route) => route.fulfill({ status: 503, json }));
+
+    // The answer is old by now, so that the page reads it again.
+    await page.getByRole("navigation").getByRole("link", { name: "Playground" }).first().click();
+    await page.getByRole("heading", { name: "Playground" }).waitFor();
+    await page.clock.fastForward(60_000);
+    await page.goBack();
+
+    await page.getByRole("alert").getByText("The database is away.").waitFor();
+    expect(await shown.isVisible()).toBe(true);
+    await page.unroute(`**/${rpc}**`);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    expect(await shown.isVisible()).toBe(true);
+    expect(faults).toEqual([]);
+  });
+});

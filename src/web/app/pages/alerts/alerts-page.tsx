@@ -148,9 +148,8 @@ export function AlertsPage() {
         ),
       })}
     >
-      {error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : data ? (
+      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      {data ? (
         <Table
           label="Alerts"
           isMain
@@ -167,7 +166,7 @@ export function AlertsPage() {
             </EmptyState>
           }
         />
-      ) : (
+      ) : error ? null : (
         <Loading what="Loading alerts" />
       )}
     </Page>

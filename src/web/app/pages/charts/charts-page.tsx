@@ -130,15 +130,23 @@ type ContentProps = {
   readonly onShow: (id: string) => void;
 };
 
-function Content({ dashboards, charts, shownId, onShow, ...view }: ContentProps) {
+function Content(props: ContentProps) {
+  const { dashboards, charts } = props;
   const error = dashboards.error ?? charts.error;
-  if (error) {
-    const retry = () => {
-      void dashboards.refetch();
-      void charts.refetch();
-    };
-    return <ErrorState error={error} onRetry={retry} />;
-  }
+  const hasBoth = dashboards.data !== undefined && charts.data !== undefined;
+  const retry = () => {
+    void dashboards.refetch();
+    void charts.refetch();
+  };
+  return (
+    <>
+      {error ? <ErrorState error={error} isInline={hasBoth} onRetry={retry} /> : null}
+      {hasBoth || !error ? <Shown {...props} /> : null}
+    </>
+  );
+}
+
+function Shown({ dashboards, charts, shownId, onShow, ...view }: ContentProps) {
   if (!dashboards.data || !charts.data) return <Loading what="Loading dashboards" />;
   if (shownId === "overview") {
     return <OverviewView range={view.range} onRange={view.onRange} onKept={onShow} />;

@@ -153,9 +153,8 @@ export function EvaluatorsPage() {
   );
   return (
     <Page title="Evaluators" actions={newLink}>
-      {error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : data ? (
+      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      {data ? (
         <Table
           label="Evaluators"
           isMain
@@ -173,7 +172,7 @@ export function EvaluatorsPage() {
             </EmptyState>
           }
         />
-      ) : (
+      ) : error ? null : (
         <Loading what="Loading evaluators" />
       )}
     </Page>

@@ -95,6 +95,7 @@ function Runs() {
       }
       toolbar={<RunsToolbar name={name} page={page} list={data} />}
     >
+      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
       {data ? (
         <Table
           label="Runs"
@@ -114,9 +115,7 @@ function Runs() {
             </EmptyState>
           }
         />
-      ) : error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : (
+      ) : error ? null : (
         <Loading what="Loading runs" />
       )}
       {isCreating ? (

@@ -126,6 +126,7 @@ export function PromptsPage() {
         />
       }
     >
+      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
       {data ? (
         <Table
           label="Prompts"
@@ -143,9 +144,7 @@ export function PromptsPage() {
             </EmptyState>
           }
         />
-      ) : error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : (
+      ) : error ? null : (
         <Loading what="Loading prompts" />
       )}
       {isCreating ? (

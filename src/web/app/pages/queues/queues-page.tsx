@@ -105,6 +105,7 @@ export function QueuesPage() {
   );
   return (
     <Page title="Queues" actions={create}>
+      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
       {data ? (
         <Table
           label="Queues"
@@ -122,9 +123,7 @@ export function QueuesPage() {
             </EmptyState>
           }
         />
-      ) : error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : (
+      ) : error ? null : (
         <Loading what="Loading queues" />
       )}
       {isCreating ? (
