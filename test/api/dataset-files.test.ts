@@ -34,7 +34,9 @@ const datapoint = fc.record({
   history: fc.array(object, { maxLength: 2 }),
   ground_truth: fc.option(object),
   metadata: fc.option(object),
-  linked_event: fc.option(fc.constantFrom("e1", 'an event, with "quotes"', "é")),
+  linked_event: fc.option(
+    fc.constantFrom("e1", 'an event, with "quotes"', "é", "=1+1", "'=1", "'it"),
+  ),
 });
 
 describe.each(formats)("%s", (format) => {
@@ -78,6 +80,24 @@ describe.each(formats)("%s", (format) => {
     }
     expect(await contentsOf(project, dataset)).toEqual([]);
   });
+});
+
+test("no cell of an exported CSV begins a formula", async () => {
+  const project = await givenAMetricProject(service);
+  const dataset = await newDataset(project);
+  for (const sign of ["=", "+", "-", "@"]) {
+    const linked_event = `${sign}HYPERLINK("http://example.org")`;
+    await project.ok("POST /v1/datapoints", {
+      inputs: {},
+      linked_event,
+      linked_datasets: [dataset],
+    });
+  }
+
+  const csv = Buffer.from(await exportFile(project, dataset, "csv")).toString();
+
+  expect(csv.match(/HYPERLINK/g)).toHaveLength(4);
+  expect(csv).not.toMatch(/(?:^|,)"?[=+\-@]/m);
 });
 
 test("columns of a foreign file become what the request says, the others metadata", async () => {

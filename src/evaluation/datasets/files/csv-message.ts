@@ -6,7 +6,7 @@ import type {
   ExportDatasetResponse,
   ExportedDatapoint,
 } from "../../../../gen/waggle/v1/dataset_file_pb.js";
-import { fileColumns } from "./file-format.ts";
+import { fileColumns, toTextCell } from "./file-format.ts";
 
 /** Characters of a piece from which it is sent; a datapoint may have millions. */
 const pieceCharactersMin = 65_536;
@@ -28,5 +28,5 @@ export async function* encodeCsv(
 function toCells(datapoint: ExportedDatapoint): readonly string[] {
   const { id, inputs = {}, history, groundTruth, metadata, linkedEvent = "" } = datapoint;
   const toCell = (value: unknown): string => (value ? JSON.stringify(value) : "");
-  return [id, ...[inputs, history, groundTruth, metadata].map(toCell), linkedEvent];
+  return [id, ...[inputs, history, groundTruth, metadata].map(toCell), toTextCell(linkedEvent)];
 }

@@ -49,6 +49,19 @@ export function csvFile(name: string): { readonly mediaType: string; readonly fi
   return { mediaType: "text/csv", fileName: `${name}.csv` };
 }
 
+/** Characters that begin a formula in spreadsheets, and the apostrophe, which makes it a text. */
+const formula = /^[=+\-@']/;
+
+/** Returns the cell of CSV that no spreadsheet takes for a formula, whatever the text. */
+export function toTextCell(text: string): string {
+  return formula.test(text) ? `'${text}` : text;
+}
+
+/** Returns the text of a cell of `toTextCell`. */
+export function fromTextCell(cell: string): string {
+  return cell.startsWith("'") && formula.test(cell.slice(1)) ? cell.slice(1) : cell;
+}
+
 /** Maximum rows of a message. */
 export const rowsOfBatch = 500;
 

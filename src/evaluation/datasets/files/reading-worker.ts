@@ -22,6 +22,7 @@ import {
   assertColumns,
   type FileFormat,
   type FileMessage,
+  fromTextCell,
   rowsOfBatch,
   RowFault,
 } from "./file-format.ts";
@@ -96,7 +97,9 @@ async function* readCsv(): AsyncGenerator<unknown, void> {
     noteColumns(names);
     return names;
   };
-  const parser = Readable.from(pieces()).pipe(parse({ columns, bom: true }));
+  const cast = (cell: string, { column }: { readonly column: string | number }): string =>
+    isExport && column === "linked_event" ? fromTextCell(cell) : cell;
+  const parser = Readable.from(pieces()).pipe(parse({ columns, bom: true, cast }));
   try {
     yield* parser as AsyncIterable<unknown>;
   } catch (error) {
