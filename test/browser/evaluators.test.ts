@@ -209,3 +209,32 @@ describe("a person who may only read", () => {
     expect(faults).toEqual([]);
   });
 });
+
+describe("an unsaved draft", () => {
+  test("stays when another person saves a version, and keeps that person's change", async () => {
+    const id = await giveEvaluator("shared", "def evaluate(event):\n    return True\n");
+    const { page, faults } = await app.open(path(`evaluators/${id}`));
+    const description = page.getByRole("textbox", { name: "Description", exact: true });
+    await description.fill("half a thought");
+
+    await app.call("PUT", `/v1/metrics/${id}`, {
+      criteria: "def evaluate(event):\n    return 1\n",
+    });
+    await page.clock.install();
+    await page.getByRole("link", { name: "Playground" }).first().click();
+    await page.getByRole("heading", { name: "Playground" }).waitFor();
+    await page.clock.fastForward(60_000);
+    await page.goBack();
+
+    await page.getByText("The evaluator was changed meanwhile.").waitFor();
+    expect(await description.inputValue()).toBe("half a thought");
+    await page.getByRole("button", { name: "Save as a new version" }).click();
+    await page.getByText("Saved and deployed a new version").waitFor();
+    const metrics = JSON.stringify(await app.call("GET", `/v1/metrics?id=${id}`));
+    expect(metrics).toContain("half a thought");
+    expect(metrics).toContain("return 1");
+    await page.getByText("return 1").waitFor();
+    expect(await page.getByRole("button", { name: "Undo changes" }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});

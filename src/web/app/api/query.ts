@@ -116,6 +116,8 @@ function withCursor<I extends DescMessage>(
 export type RpcMutationOptions<O extends DescMessage> = {
   /** Rpcs whose answers the change makes old; they are asked again where they are shown. */
   readonly changes?: readonly AnyMethod[];
+  /** Called before the old answers are asked again, which may begin a form anew. */
+  readonly onStored?: () => void;
   readonly onDone?: (answer: MessageShape<O>) => void;
   /** Lets the call go on when its tab closes. */
   readonly outlivesPage?: boolean;
@@ -127,13 +129,14 @@ export type AnyMethod = Pick<DescMethodUnary, "name" | "parent">;
 /** Changes by one call. `mutate` keeps the input as `variables`, so an error loses nothing. */
 export function useRpcMutation<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  { changes = [], onDone, outlivesPage }: RpcMutationOptions<O> = {},
+  { changes = [], onStored, onDone, outlivesPage }: RpcMutationOptions<O> = {},
 ) {
   const projectId = useProjectId();
   const client = useQueryClient();
   return useChange<MessageShape<O>, MessageInitShape<I>>({
     mutationFn: (input) => callRpc(method, input, { projectId, outlivesPage }),
     onSuccess: async (answer) => {
+      onStored?.();
       await renewAnswers(client, changes);
       onDone?.(answer);
     },

@@ -16,7 +16,7 @@ import { showToast } from "../../design/toast.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
-import { useDraft } from "../../shell/drafts.ts";
+import { type DraftState, useDraft } from "../../shell/drafts.ts";
 import { type Draft, faultsOf, toChanges, toMetric } from "./draft.ts";
 import { DefinitionFields } from "./definition-fields.tsx";
 import { Trial } from "./trial.tsx";
@@ -32,10 +32,16 @@ const changes = [
 ];
 
 export function Editor({ metric, first }: EditorProps) {
-  // A new version has no draft yet.
-  const key = metric ? `evaluator ${metric.id} ${metric.version}` : "evaluator new";
-  const { draft, setDraft, forget } = useDraft(key, first);
-  const save = useSave({ metric, first, draft, onSaved: forget });
+  // The draft keeps what it began with: another person may save a version meanwhile.
+  const edit = useDraft(`evaluator ${metric?.id ?? "new"}`, { before: first, after: first });
+  const { before, after: draft } = edit.draft;
+  const setDraft = (after: Draft) =>
+    edit.setDraft(
+      JSON.stringify(after) === JSON.stringify(before)
+        ? { before: first, after: first }
+        : { before, after },
+    );
+  const save = useSave({ metric, edit });
   const trial = useTrial(draft);
   const [latest, setLatest] = useState<"save" | "trial">("save");
   const [tried, setTried] = useState(draft.criteria);
@@ -44,7 +50,8 @@ export function Editor({ metric, first }: EditorProps) {
   const error = latest === "save" ? save.error : trial.error;
   const faults = draft.criteria === tried ? faultsOf(error) : [];
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(first);
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
+  const isBehind = isChanged && JSON.stringify(before) !== JSON.stringify(first);
   const may = useMay();
   const method = metric ? MetricService.method.updateMetric : MetricService.method.createMetric;
   const maySave = may(method);
@@ -69,6 +76,12 @@ export function Editor({ metric, first }: EditorProps) {
     <div className="evaluator-edit">
       <div className="evaluator-form">
         <ReadOnlyNote method={method} />
+        {isBehind ? (
+          <p className="soft" role="status">
+            The evaluator was changed meanwhile. Saving keeps that, except in the fields that you
+            changed here.
+          </p>
+        ) : null}
         <fieldset disabled={!maySave}>
           <DefinitionFields draft={draft} error={error} isNew={metric === undefined} set={set} />
         </fieldset>
@@ -98,7 +111,7 @@ export function Editor({ metric, first }: EditorProps) {
               {metric ? "Save as a new version" : "Create evaluator"}
             </Button>
           ) : null}
-          {isChanged ? <Button onClick={() => setDraft(first)}>Undo changes</Button> : null}
+          {isChanged ? <Button onClick={() => setDraft(before)}>Undo changes</Button> : null}
           {metric ? <DeleteButton metric={metric} /> : null}
         </footer>
       </div>
@@ -109,18 +122,18 @@ export function Editor({ metric, first }: EditorProps) {
 
 type SaveOptions = {
   readonly metric: Metric | undefined;
-  readonly first: Draft;
-  readonly draft: Draft;
-  readonly onSaved: () => void;
+  readonly edit: DraftState<{ readonly before: Draft; readonly after: Draft }>;
 };
 
-function useSave({ metric, first, draft, onSaved }: SaveOptions) {
+function useSave({ metric, edit }: SaveOptions) {
+  const { forget } = edit;
+  const { before, after } = edit.draft;
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const create = useRpcMutation(MetricService.method.createMetric, {
     changes,
+    onStored: forget,
     onDone: ({ metricId }) => {
-      onSaved();
       showToast({ text: "Created the evaluator" });
       void navigate({
         to: "/app/p/$projectId/evaluators/$metricId",
@@ -130,15 +143,15 @@ function useSave({ metric, first, draft, onSaved }: SaveOptions) {
   });
   const update = useRpcMutation(MetricService.method.updateMetric, {
     changes,
+    onStored: forget,
     onDone: () => {
-      onSaved();
       showToast({ text: "Saved and deployed a new version" });
     },
   });
   return {
     run: () => {
-      if (metric) update.mutate({ ...toChanges(first, draft), id: metric.id } as never);
-      else create.mutate(toMetric(draft));
+      if (metric) update.mutate({ ...toChanges(before, after), id: metric.id } as never);
+      else create.mutate(toMetric(after));
     },
     isBusy: create.isPending || update.isPending,
     error: create.error ?? update.error,
