@@ -454,6 +454,15 @@ describe("recordSignIn", () => {
     expect(await actionsOn(userId)).toEqual(["user.create", "member.create", "user.update"]);
   });
 
+  test("keeps a name as one line without control characters", async () => {
+    const chosen = identity(anEmail());
+    const name = "\u001b]0;x\u0007\u202eAda\r\n\0\u2028Núñez\u009b2J ";
+
+    const got = await people.users.recordSignIn({ ...chosen, name });
+
+    expect(got?.name).toBe("]0;x Ada Núñez 2J");
+  });
+
   test("makes a person of somebody new", async () => {
     const email = anEmail();
     const got = await people.users.recordSignIn(identity(email));

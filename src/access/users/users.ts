@@ -197,13 +197,17 @@ function actorOf({ userId, email }: User): Actor {
   return { type: "user", id: userId, name: email };
 }
 
+/** Control characters, ends of lines, and marks that turn the direction of the text around. */
+const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
+
 /**
- * Returns a name from the identity provider in a form that Postgres accepts; null if it is empty.
+ * Returns a name from the identity provider, where people choose it, as one printable line, for
+ * lists and terminals; null if it is empty.
  */
 function storableName(name: string | undefined): string | null {
   const text = (name ?? "")
     .toWellFormed()
-    .replaceAll("\0", "")
+    .replaceAll(unprintable, " ")
     .trim()
     .slice(0, personNameLengthMax);
   return text === "" ? null : text.toWellFormed();
