@@ -214,3 +214,39 @@ describe("a list that cannot be read again", () => {
     expect(faults).toEqual([]);
   });
 });
+
+describe("a list whose next page cannot be read", () => {
+  test("says so, asks no more by itself, and goes on when it is told to", async () => {
+    const names = Array.from({ length: 120 }, (_, index) => `Long list ${index}`);
+    for (const name of names) await app.call("POST", "/v1/datasets", { name });
+    const { page, faults } = await app.open("/app/components");
+    let asked = 0;
+    const json = { code: "failed_precondition", message: "The cursor is of another list." };
+    await page.route("**/ListDatasets**", (route) => {
+      if (!decodeURIComponent(route.request().postData() ?? "").includes("cursor")) {
+        return route.continue();
+      }
+      asked += 1;
+      return route.fulfill({ status: 400, json });
+    });
+    await page.goto(app.service.url + path("datasets"));
+    const list = page.getByRole("grid", { name: "Datasets" });
+    await list.getByText("Long list 119").waitFor();
+
+    await list.press("End");
+    await page.getByRole("alert").getByText("The cursor is of another list.").waitFor();
+
+    await page.waitForLoadState("networkidle");
+    expect(asked).toBe(1);
+    await page.unroute("**/ListDatasets**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await expect
+      .poll(async () => {
+        await list.press("End");
+        return list.getByText("Long list 0", { exact: true }).count();
+      }, patience)
+      .toBe(1);
+    expect(faults).toEqual([]);
+  });
+});

@@ -50,10 +50,14 @@ export function Checks({ alert }: { readonly alert: Alert }) {
       [projectId, alert],
     ),
   );
-  if (pages.error) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  if (pages.error && !pages.data)
+    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
   if (!pages.data) return <Loading what="Loading checks" />;
   return (
     <div className="alert-history">
+      {pages.error ? (
+        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
+      ) : null}
       {rows.length > 1 ? <ValuesChart alert={alert} checks={rows} /> : null}
       <Table
         label="Checks"
@@ -63,7 +67,7 @@ export function Checks({ alert }: { readonly alert: Alert }) {
         idOf={({ windowEnd }) => String(windowEnd && timestampMs(windowEnd))}
         toneOf={({ outcome }) => (outcome === "critical" ? "bad" : undefined)}
         {...rowPages}
-        onMore={pages.hasNextPage ? readMore : undefined}
+        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
         isLoadingMore={pages.isFetchingNextPage}
         empty={
           <EmptyState title="No check yet">

@@ -100,17 +100,21 @@ export function DeliveryTable({ pages, children }: DeliveryTableProps) {
   const { fetchNextPage } = pages;
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
-  if (pages.error) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
+  if (pages.error && !pages.data)
+    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
   if (!pages.data) return <Loading what="Loading deliveries" />;
   return (
     <div className="alert-history">
+      {pages.error ? (
+        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
+      ) : null}
       <Table
         label="Deliveries"
         columns={columns}
         rows={rows}
         idOf={({ id }) => id}
         toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
-        onMore={pages.hasNextPage ? readMore : undefined}
+        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
         isLoadingMore={pages.isFetchingNextPage}
         empty={<EmptyState title="Nothing was sent yet">{children}</EmptyState>}
       />

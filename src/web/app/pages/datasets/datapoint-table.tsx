@@ -100,32 +100,38 @@ export function DatapointTable(props: DatapointTableProps) {
   }
   if (rows === undefined) return <Loading what="Loading datapoints" />;
   return (
-    <Table
-      label="Datapoints"
-      isMain
-      widthsKey="datapoints"
-      columns={columns}
-      rows={rows}
-      idOf={({ id }) => id}
-      openId={openId}
-      {...rowPages}
-      onMore={pages.hasNextPage ? readMore : undefined}
-      isLoadingMore={pages.isFetchingNextPage}
-      empty={
-        <EmptyState
-          icon={<Rows3 />}
-          title="No datapoints yet"
-          action={
-            onImport && (
-              <Button variant="primary" icon={<FileUp />} onClick={onImport}>
-                Import a file
-              </Button>
-            )
-          }
-        >
-          Import JSON Lines, CSV or Parquet, take events that match a filter, or write one by hand.
-        </EmptyState>
-      }
-    />
+    <>
+      {pages.error ? (
+        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
+      ) : null}
+      <Table
+        label="Datapoints"
+        isMain
+        widthsKey="datapoints"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        openId={openId}
+        {...rowPages}
+        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
+        isLoadingMore={pages.isFetchingNextPage}
+        empty={
+          <EmptyState
+            icon={<Rows3 />}
+            title="No datapoints yet"
+            action={
+              onImport && (
+                <Button variant="primary" icon={<FileUp />} onClick={onImport}>
+                  Import a file
+                </Button>
+              )
+            }
+          >
+            Import JSON Lines, CSV or Parquet, take events that match a filter, or write one by
+            hand.
+          </EmptyState>
+        }
+      />
+    </>
   );
 }

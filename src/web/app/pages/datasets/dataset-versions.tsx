@@ -79,20 +79,25 @@ export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
   const { fetchNextPage } = pages;
   const rows = useMemo(() => pages.data?.pages.flatMap(({ versions }) => versions), [pages.data]);
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (pages.error) {
+  if (pages.error && rows === undefined) {
     return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
   }
   if (rows === undefined) return <Loading what="Loading versions" />;
   return (
-    <Table
-      label="Versions"
-      isMain
-      columns={columns}
-      rows={rows}
-      idOf={({ version }) => String(version)}
-      {...rowPages}
-      onMore={pages.hasNextPage ? readMore : undefined}
-      isLoadingMore={pages.isFetchingNextPage}
-    />
+    <>
+      {pages.error ? (
+        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
+      ) : null}
+      <Table
+        label="Versions"
+        isMain
+        columns={columns}
+        rows={rows}
+        idOf={({ version }) => String(version)}
+        {...rowPages}
+        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
+        isLoadingMore={pages.isFetchingNextPage}
+      />
+    </>
   );
 }

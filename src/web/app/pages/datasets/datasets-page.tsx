@@ -123,23 +123,28 @@ function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
   }
   if (rows === undefined) return <Loading what="Loading datasets" />;
   return (
-    <Table
-      label="Datasets"
-      isMain
-      widthsKey="datasets"
-      columns={columns}
-      rows={rows}
-      idOf={({ id }) => id}
-      onOpen={onOpen}
-      hrefOf={hrefOf}
-      onMore={pages.hasNextPage ? readMore : undefined}
-      isLoadingMore={pages.isFetchingNextPage}
-      empty={
-        <EmptyState icon={<Database />} title="No datasets yet" action={create}>
-          A dataset holds the inputs that experiments run on. Create one, then fill it from events
-          or from a file.
-        </EmptyState>
-      }
-    />
+    <>
+      {pages.error ? (
+        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
+      ) : null}
+      <Table
+        label="Datasets"
+        isMain
+        widthsKey="datasets"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        onOpen={onOpen}
+        hrefOf={hrefOf}
+        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
+        isLoadingMore={pages.isFetchingNextPage}
+        empty={
+          <EmptyState icon={<Database />} title="No datasets yet" action={create}>
+            A dataset holds the inputs that experiments run on. Create one, then fill it from events
+            or from a file.
+          </EmptyState>
+        }
+      />
+    </>
   );
 }

@@ -193,6 +193,9 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
   return (
     <section className="section">
       {progress ? <QueueProgressView progress={progress} /> : null}
+      {pages.error ? (
+        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
+      ) : null}
       <div className="queue-items">
         <Table
           label="Events of the queue"
@@ -202,7 +205,7 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
           idOf={({ eventId }) => eventId}
           onOpen={(row) => void openEvent(row)}
           hrefOf={hrefOf}
-          onMore={pages.hasNextPage ? readMore : undefined}
+          onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
           isLoadingMore={pages.isFetchingNextPage}
           empty={
             <p className="soft scroll">

@@ -86,6 +86,9 @@ function KeyList({ kind, scope }: KeyListProps) {
   }
   return (
     <>
+      {keys.error ? (
+        <ErrorState error={keys.error} isInline onRetry={() => void keys.refetch()} />
+      ) : null}
       <SettingsTable
         label={`${kind.title} keys`}
         columns={[...keyColumns, ...(may(kind.revoke) ? [actsColumn(setEnding)] : [])]}
@@ -93,7 +96,12 @@ function KeyList({ kind, scope }: KeyListProps) {
         idOf={({ keyId }) => keyId}
       />
       {keys.hasNextPage ? (
-        <Button onClick={() => void keys.fetchNextPage()}>Show more keys</Button>
+        <Button
+          busyLabel={keys.isFetchingNextPage && "Loading…"}
+          onClick={() => void keys.fetchNextPage()}
+        >
+          Show more keys
+        </Button>
       ) : null}
       {ending ? (
         <RevokeKey kind={kind} scope={scope} apiKey={ending} onClose={() => setEnding(undefined)} />

@@ -43,6 +43,9 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
         <Button onClick={() => setOpen("roles")}>What the roles permit</Button>
       </div>
       <ReadOnlyNote method={method.updateMember} scope={scope} />
+      {members.error ? (
+        <ErrorState error={members.error} isInline onRetry={() => void members.refetch()} />
+      ) : null}
       {members.isPending ? <Loading what="Loading members" /> : null}
       {rows.length === 0 && !members.isPending ? (
         <EmptyState icon={<Users />} title="No members here">

@@ -109,7 +109,7 @@ export function useList<Row>(options: ListOptions<Row>): List<Row> {
     rows,
     error: pages.error,
     isPending: pages.isPending,
-    hasMore: pages.hasNextPage && !(isLive && rows.length >= followedRowsMax),
+    hasMore: pages.hasNextPage && !pages.error && !(isLive && rows.length >= followedRowsMax),
     isLoadingMore: pages.isFetchingNextPage,
     readMore: useCallback(() => void fetchNextPage(), [fetchNextPage]),
     retry: useCallback(() => void refetch(), [refetch]),
