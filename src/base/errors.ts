@@ -90,7 +90,7 @@ export const outcomes = {
    * Stored secrets cannot be decrypted; the message names the credentials and the encryption key.
    */
   CREDENTIAL_UNREADABLE: { code: Code.FailedPrecondition, status: 409 },
-  /** The evaluator ran and failed; the message has the error and the traceback of its code. */
+  /** The evaluator ran and failed; the message has the error, `traceback` the lines of its code. */
   EVALUATOR_FAILED: { code: Code.InvalidArgument, status: 422 },
   /** No sandbox can be started for an evaluator's code now; try again. */
   SANDBOX_UNAVAILABLE: { code: Code.Unavailable, status: 503 },

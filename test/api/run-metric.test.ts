@@ -39,6 +39,13 @@ async function call(route: string, body?: unknown, headers: Headers = {}) {
 
 const run = (body: unknown, headers?: Headers) => call("POST /v1/metrics/run", body, headers);
 
+/** Returns the names of the members of an error that /openapi.json describes. */
+async function describedMembers(): Promise<readonly string[]> {
+  const { json } = await call("GET /openapi.json");
+  const { schemas } = json["components"] as { schemas: { Error: { properties: Json } } };
+  return Object.keys(schemas.Error.properties);
+}
+
 const event = {
   event_type: "model",
   event_name: "answer",
@@ -367,6 +374,7 @@ def evaluate(event):
     });
     expect(json["traceback"]).toContain("line 2, in half");
     expect(json["traceback"]).not.toMatch(/pyodide|\/lib\//);
+    expect(await describedMembers()).toEqual(expect.arrayContaining(Object.keys(json)));
   });
 
   test.each([

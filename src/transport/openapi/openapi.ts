@@ -271,6 +271,10 @@ const errorSchema: Schema = {
     errorCode: { type: "string" },
     message: { type: "string" },
     unrecorded_field: { type: "string", description: "Field of events without any value" },
+    failure: { type: "string", description: "Of an evaluator that failed: the kind of failure" },
+    traceback: { type: "string", description: "Of an evaluator that failed: lines of its code" },
+    output: { type: "string", description: "Of an evaluator that failed: what it printed" },
+    judge: { ...anyJson, description: "Of a judge that failed: model, tokens, cost and answer" },
     event_ids: { type: "array", items: { type: "string" }, description: "Of a batch: none" },
     errors: {
       type: "array",
