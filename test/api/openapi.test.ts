@@ -149,10 +149,13 @@ describe("/openapi.json", () => {
   });
 
   const event = { event_id: "e1", session_id: "s1", event_type: "model", inputs: { a: [1] } };
+  // docs/spec.md says "string or null" of both, and its example sends them so.
+  const nulls = { parent_id: null, error: null };
   test.each([
-    { method: "POST", path: "/session/start", body: { session: { session_id: "s1" } } },
+    { method: "POST", path: "/session/start", body: { session: { session_id: "s1", ...nulls } } },
     { method: "POST", path: "/v1/sessions", body: { session_id: "s1", start_time: "2026-01-01" } },
     { method: "POST", path: "/events", body: { event: { ...event, error: "bad" } } },
+    { method: "POST", path: "/events", body: { event: { ...event, ...nulls } } },
     { method: "POST", path: "/v1/events", body: { ...event, start_time: 5 } },
     { method: "POST", path: "/events/batch", body: { events: [{ ...event, source: "x" }, {}] } },
     { method: "PUT", path: "/events", body: { event_id: "e1", metadata: { cost: 1 } } },

@@ -300,7 +300,7 @@ export declare const strict_keys: GenExtension<MessageOptions, boolean>;
 export declare const unix_ms: GenExtension<FieldOptions, boolean>;
 
 /**
- * Written as JSON null when absent, as docs/spec.md says "or null".
+ * Written as JSON null when absent, as docs/spec.md says "or null"; requests may send null too.
  *
  * @generated from extension: bool nullable = 50102;
  */

@@ -89,7 +89,7 @@ export const unix_ms = /*@__PURE__*/
   extDesc(file_waggle_v1_options, 3);
 
 /**
- * Written as JSON null when absent, as docs/spec.md says "or null".
+ * Written as JSON null when absent, as docs/spec.md says "or null"; requests may send null too.
  *
  * @generated from extension: bool nullable = 50102;
  */

@@ -61,7 +61,7 @@ export function fieldSchema(field: DescField, form: Form, components: Components
 }
 
 function mayBeNull(form: Form): boolean {
-  return form.side === "answer" && !form.isNullFree;
+  return form.side === "request" || !form.isNullFree;
 }
 
 function componentName(message: DescMessage, form: Form): string {
