@@ -29,6 +29,29 @@ describe("the settings of a project", () => {
     expect(faults).toEqual([]);
   });
 
+  test.each([
+    ["keys", "ListProjectApiKeys"],
+    ["members", "ListMembers"],
+  ])("say beside the button that no more %s can be read", async (tab, rpc) => {
+    await app.addMember("project_viewer");
+    const { page, faults } = await app.open("/app/components");
+    const json = { code: "unavailable", message: "The database is away." };
+    await page.route(`**/${rpc}`, async (route) => {
+      if ((route.request().postData() ?? "").includes("cursor")) {
+        return route.fulfill({ status: 503, json });
+      }
+      const answer = (await (await route.fetch()).json()) as object;
+      return route.fulfill({ json: { ...answer, nextCursor: "next" } });
+    });
+    await page.goto(app.service.url + path(tab));
+
+    await page.getByRole("button", { name: `Show more ${tab}` }).click();
+
+    await page.locator("table ~ [role=alert]").getByText("The database is away.").waitFor();
+    expect(await page.getByRole("row").count()).toBeGreaterThan(1);
+    expect(faults).toEqual([]);
+  });
+
   test("show the value of a new key once, and revoke the key", async () => {
     const { page, faults, findings, picture } = await app.open(path("keys"));
     await page.getByRole("button", { name: "Create key" }).click();

@@ -86,15 +86,15 @@ function KeyList({ kind, scope }: KeyListProps) {
   }
   return (
     <>
-      {keys.error ? (
-        <ErrorState error={keys.error} isInline onRetry={() => void keys.refetch()} />
-      ) : null}
       <SettingsTable
         label={`${kind.title} keys`}
         columns={[...keyColumns, ...(may(kind.revoke) ? [actsColumn(setEnding)] : [])]}
         rows={rows}
         idOf={({ keyId }) => keyId}
       />
+      {keys.error ? (
+        <ErrorState error={keys.error} isInline onRetry={() => void keys.refetch()} />
+      ) : null}
       {keys.hasNextPage ? (
         <Button
           busyLabel={keys.isFetchingNextPage && "Loading…"}

@@ -43,9 +43,6 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
         <Button onClick={() => setOpen("roles")}>What the roles permit</Button>
       </div>
       <ReadOnlyNote method={method.updateMember} scope={scope} />
-      {members.error ? (
-        <ErrorState error={members.error} isInline onRetry={() => void members.refetch()} />
-      ) : null}
       {members.isPending ? <Loading what="Loading members" /> : null}
       {rows.length === 0 && !members.isPending ? (
         <EmptyState icon={<Users />} title="No members here">
@@ -55,6 +52,9 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
       ) : null}
       {rows.length > 0 ? (
         <MemberTable scope={scope} rows={rows} roles={roles} onRemove={setLeaving} />
+      ) : null}
+      {members.error ? (
+        <ErrorState error={members.error} isInline onRetry={() => void members.refetch()} />
       ) : null}
       {members.hasNextPage ? (
         <Button onClick={() => void members.fetchNextPage()}>Show more members</Button>
