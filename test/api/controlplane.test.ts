@@ -209,7 +209,9 @@ describe("archiving a workspace", () => {
     expect((await call(`GET /v1/workspaces/${id}`)).status).toBe(200);
   });
 
-  test.each(["yes", "1", ""])("refuses %j as the flag", async (value) => {
+  // The last one: two flags that contradict each other, which must not delete anything.
+  const refusedFlags = ["yes", "1", "", "false&dangerously_delete_child_scopes=true"];
+  test.each(refusedFlags)("refuses %j as the flag", async (value) => {
     const id = await aWorkspace();
 
     const refused = await call(`${path(id)}?dangerously_delete_child_scopes=${value}`);

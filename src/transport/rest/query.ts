@@ -11,7 +11,7 @@ export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
 /**
  * Returns the query reader of a message. Unknown names are ignored; names with dots or brackets set
  * fields of inner messages (`dateRange.start_time`, `dateRange[$gte]`). Throws FieldFault if a text
- * does not fit its field.
+ * does not fit its field, or if a field of one value has several.
  */
 export function queryReader(message: DescMessage): QueryReader {
   const fields = fieldsByKey(message);
@@ -74,11 +74,14 @@ function setInner(
 }
 
 function readTexts(field: DescField, texts: readonly string[]): unknown {
-  if (field.fieldKind === "map") return parseJson(texts.at(-1) ?? "");
-  if (field.fieldKind !== "list") return readText(field, texts.at(-1) ?? "");
-  const [only] = texts;
-  const isJsonArray = texts.length === 1 && only?.trimStart().startsWith("[");
-  if (isJsonArray) return parseJson(only ?? "");
+  const [only = ""] = texts;
+  if (field.fieldKind !== "list") {
+    // One of two flags that differ would be obeyed unseen: `false` and `true` of a deletion.
+    if (new Set(texts).size > 1) throw new FieldFault("has several different values");
+    return field.fieldKind === "map" ? parseJson(only) : readText(field, only);
+  }
+  const isJsonArray = texts.length === 1 && only.trimStart().startsWith("[");
+  if (isJsonArray) return parseJson(only);
   return texts.map((text) => readText(field, text));
 }
 
