@@ -1,4 +1,5 @@
-// EmptyState, ErrorState, Loading, Skeleton and Progress: what stands where content is not (yet).
+// EmptyState, ErrorState, Loading, ReadState, Skeleton, Progress: what stands where content is not
+// (yet).
 
 import { CircleAlert } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
@@ -51,6 +52,30 @@ export function ErrorState({ error, onRetry, isInline = false }: ErrorStateProps
       )}
     </div>
   );
+}
+
+export type ReadStateProps = {
+  /** A call that reads, as `useRpc` and `useRpcPages` return it. */
+  readonly read: {
+    readonly error: ApiError | null;
+    readonly data: unknown;
+    readonly refetch: () => unknown;
+  };
+  readonly what: string;
+  /** A line also without an answer, beside other content. */
+  readonly isInline?: boolean;
+};
+
+/**
+ * The state of a read: that it is awaited, or its error, in place of the answer or above the last
+ * one; nothing once there is an answer.
+ */
+export function ReadState({ read, what, isInline = read.data !== undefined }: ReadStateProps) {
+  const { error, data, refetch } = read;
+  if (error) {
+    return <ErrorState error={error} isInline={isInline} onRetry={() => void refetch()} />;
+  }
+  return data === undefined ? <Loading what={what} /> : null;
 }
 
 /** Time before anything says that it waits: shorter waits would only flicker. */

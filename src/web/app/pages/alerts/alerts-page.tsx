@@ -9,7 +9,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Segments } from "../../design/tabs.tsx";
@@ -97,7 +97,8 @@ export function AlertsPage() {
   const navigate = useNavigate();
   const mayCreate = useMay()(AlertService.method.createAlert);
   const { state = "" } = alertsRoute.useSearch();
-  const { data, error, refetch } = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
+  const list = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
+  const { data } = list;
   const params = { projectId };
   const rowPages = useRowPages(
     useCallback(
@@ -148,7 +149,7 @@ export function AlertsPage() {
         ),
       })}
     >
-      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      <ReadState read={list} what="Loading alerts" />
       {data ? (
         <Table
           label="Alerts"
@@ -166,9 +167,7 @@ export function AlertsPage() {
             </EmptyState>
           }
         />
-      ) : error ? null : (
-        <Loading what="Loading alerts" />
-      )}
+      ) : null}
     </Page>
   );
 }

@@ -12,7 +12,7 @@ import { useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { TimeSeriesChart } from "../../design/chart.tsx";
 import { formatCounted } from "../../design/format.ts";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Count, Time } from "../../design/values.tsx";
@@ -50,14 +50,11 @@ export function Checks({ alert }: { readonly alert: Alert }) {
       [projectId, alert],
     ),
   );
-  if (pages.error && !pages.data)
-    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
-  if (!pages.data) return <Loading what="Loading checks" />;
+  const state = <ReadState read={pages} what="Loading checks" />;
+  if (!pages.data) return state;
   return (
     <div className="alert-history">
-      {pages.error ? (
-        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
-      ) : null}
+      {state}
       {rows.length > 1 ? <ValuesChart alert={alert} checks={rows} /> : null}
       <Table
         label="Checks"

@@ -7,7 +7,7 @@ import { AlertService, type Notification } from "../../../../../gen/waggle/v1/al
 import type { ApiError } from "../../api/errors.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Count, Identifier, Time } from "../../design/values.tsx";
@@ -100,14 +100,11 @@ export function DeliveryTable({ pages, children }: DeliveryTableProps) {
   const { fetchNextPage } = pages;
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
-  if (pages.error && !pages.data)
-    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
-  if (!pages.data) return <Loading what="Loading deliveries" />;
+  const state = <ReadState read={pages} what="Loading deliveries" />;
+  if (!pages.data) return state;
   return (
     <div className="alert-history">
-      {pages.error ? (
-        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
-      ) : null}
+      {state}
       <Table
         label="Deliveries"
         columns={columns}

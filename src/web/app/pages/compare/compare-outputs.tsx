@@ -3,7 +3,7 @@
 import { Badge } from "../../design/badge.tsx";
 import { JsonView } from "../../design/json-view.tsx";
 import { MessageView } from "../../design/message-view.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { messagesOf } from "../session/event-messages.ts";
 import type { SessionEvent } from "../session/session-event.ts";
@@ -38,7 +38,8 @@ function Verdict({ a, b }: { readonly a: SessionEvent; readonly b: SessionEvent 
 }
 
 function Side({ letter, event }: { readonly letter: string; readonly event: SessionEvent }) {
-  const { data, error, refetch } = usePayload(event.id);
+  const payload = usePayload(event.id);
+  const { data } = payload;
   const { type: eventType } = event;
   const messages = data ? messagesOf({ eventType, outputs: data.outputs }).outputs : [];
   const isEmpty = Object.keys(data?.outputs ?? {}).length === 0;
@@ -47,8 +48,7 @@ function Side({ letter, event }: { readonly letter: string; readonly event: Sess
       <h3>
         <span className="compare-letter">{letter}</span> Outputs
       </h3>
-      {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
-      {data || error ? null : <Loading what="Loading the outputs" />}
+      <ReadState read={payload} what="Loading the outputs" isInline />
       {data?.error ? (
         <div className="failure-box">
           <TextView text={data.error} previewChars={600} kind="mono" />

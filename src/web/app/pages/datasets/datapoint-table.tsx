@@ -8,7 +8,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { previewOf } from "../../design/preview.ts";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Identifier, Time } from "../../design/values.tsx";
@@ -95,15 +95,11 @@ export function DatapointTable(props: DatapointTableProps) {
     [pages.data],
   );
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (pages.error && rows === undefined) {
-    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
-  }
-  if (rows === undefined) return <Loading what="Loading datapoints" />;
+  const state = <ReadState read={pages} what="Loading datapoints" />;
+  if (rows === undefined) return state;
   return (
     <>
-      {pages.error ? (
-        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
-      ) : null}
+      {state}
       <Table
         label="Datapoints"
         isMain

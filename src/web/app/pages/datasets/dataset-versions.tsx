@@ -5,7 +5,7 @@ import { useCallback, useMemo } from "react";
 import { DatasetService, type DatasetVersion } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
@@ -79,15 +79,11 @@ export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
   const { fetchNextPage } = pages;
   const rows = useMemo(() => pages.data?.pages.flatMap(({ versions }) => versions), [pages.data]);
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (pages.error && rows === undefined) {
-    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
-  }
-  if (rows === undefined) return <Loading what="Loading versions" />;
+  const state = <ReadState read={pages} what="Loading versions" />;
+  if (rows === undefined) return state;
   return (
     <>
-      {pages.error ? (
-        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
-      ) : null}
+      {state}
       <Table
         label="Versions"
         isMain

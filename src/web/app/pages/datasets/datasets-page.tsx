@@ -7,7 +7,7 @@ import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/datas
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table, type TableProps } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Count, Identifier, Time } from "../../design/values.tsx";
@@ -118,15 +118,11 @@ function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
   const { fetchNextPage } = pages;
   const rows = useMemo(() => pages.data?.pages.flatMap(({ datasets }) => datasets), [pages.data]);
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  if (pages.error && rows === undefined) {
-    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
-  }
-  if (rows === undefined) return <Loading what="Loading datasets" />;
+  const state = <ReadState read={pages} what="Loading datasets" />;
+  if (rows === undefined) return state;
   return (
     <>
-      {pages.error ? (
-        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
-      ) : null}
+      {state}
       <Table
         label="Datasets"
         isMain

@@ -9,7 +9,7 @@ import { Status, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
+import { EmptyState, ErrorState, Progress, ReadState } from "../../design/states.tsx";
 import { boundsOf, type TimeRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
@@ -31,16 +31,12 @@ const refreshMs = 1_500;
 
 export function Backfills({ metric }: { readonly metric: Metric }) {
   const mayStart = useMay()(createBackfill);
-  const { data, error, refetch } = useRpc(
-    listBackfills,
-    { id: metric.id, limit: 100 },
-    { refreshMs },
-  );
+  const list = useRpc(listBackfills, { id: metric.id, limit: 100 }, { refreshMs });
+  const { data } = list;
   return (
     <div className="backfills">
       {mayStart ? <NewBackfill metric={metric} /> : null}
-      {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : null}
-      {data || error ? null : <Loading what="Loading backfills" />}
+      <ReadState read={list} what="Loading backfills" />
       {data?.data.length === 0 ? (
         <EmptyState title="No backfill yet">
           A backfill scores events that were logged before the evaluator ran on them.

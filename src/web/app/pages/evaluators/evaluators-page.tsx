@@ -10,7 +10,7 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Switch } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -128,7 +128,8 @@ function Health({ metric }: { readonly metric: Metric }) {
 
 export function EvaluatorsPage() {
   const projectId = useCurrentProjectId();
-  const { data, error, refetch } = useRpc(MetricService.method.listMetrics, {});
+  const list = useRpc(MetricService.method.listMetrics, {});
+  const { data } = list;
   const { onOpen, hrefOf } = useRowPages(
     useCallback(
       ({ id: metricId }: Pick<Metric, "id">) => ({
@@ -153,7 +154,7 @@ export function EvaluatorsPage() {
   );
   return (
     <Page title="Evaluators" actions={newLink}>
-      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      <ReadState read={list} what="Loading evaluators" />
       {data ? (
         <Table
           label="Evaluators"
@@ -172,9 +173,7 @@ export function EvaluatorsPage() {
             </EmptyState>
           }
         />
-      ) : error ? null : (
-        <Loading what="Loading evaluators" />
-      )}
+      ) : null}
     </Page>
   );
 }

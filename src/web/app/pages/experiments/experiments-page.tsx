@@ -12,7 +12,7 @@ import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { Input } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -57,11 +57,12 @@ function Runs() {
   const mayCreate = useMay()(ExecutionService.method.executeRun);
   const [isCreating, setCreating] = useState(false);
   const start = () => setCreating(true);
-  const { data, error, refetch } = useRpc(
+  const list = useRpc(
     RunService.method.listRuns,
     { name, page, limit: 100 },
     { keepsPrevious: true, refreshMs },
   );
+  const { data } = list;
   const { onOpen, hrefOf } = useRunPages(projectId);
   // The list is newest first: of two, the later one is the base.
   const [later, earlier] = (data?.evaluations ?? []).filter(({ id }) => selected.has(id));
@@ -95,7 +96,7 @@ function Runs() {
       }
       toolbar={<RunsToolbar name={name} page={page} list={data} />}
     >
-      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      <ReadState read={list} what="Loading runs" />
       {data ? (
         <Table
           label="Runs"
@@ -115,9 +116,7 @@ function Runs() {
             </EmptyState>
           }
         />
-      ) : error ? null : (
-        <Loading what="Loading runs" />
-      )}
+      ) : null}
       {isCreating ? (
         <NewRunDialog onClose={() => setCreating(false)} onStarted={(id) => onOpen({ id })} />
       ) : null}

@@ -11,7 +11,7 @@ import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Select } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Identifier, Time } from "../../design/values.tsx";
@@ -82,11 +82,10 @@ export function PromptsPage() {
   const setSearch = useSearchChange<PromptsSearch>();
   const mayCreate = useMay()(ConfigurationService.method.createConfiguration);
   const [isCreating, setCreating] = useState(false);
-  const { data, error, refetch } = useRpc(
-    ConfigurationService.method.listConfigurations,
-    env === "" ? {} : { env },
-    { keepsPrevious: true },
-  );
+  const list = useRpc(ConfigurationService.method.listConfigurations, env === "" ? {} : { env }, {
+    keepsPrevious: true,
+  });
+  const { data } = list;
   const { onOpen, hrefOf } = useRowPages(
     useCallback(
       ({ id: promptId }: Pick<Configuration, "id">) => ({
@@ -126,7 +125,7 @@ export function PromptsPage() {
         />
       }
     >
-      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      <ReadState read={list} what="Loading prompts" />
       {data ? (
         <Table
           label="Prompts"
@@ -144,9 +143,7 @@ export function PromptsPage() {
             </EmptyState>
           }
         />
-      ) : error ? null : (
-        <Loading what="Loading prompts" />
-      )}
+      ) : null}
       {isCreating ? (
         <NewPromptDialog onClose={() => setCreating(false)} onCreated={(id) => onOpen({ id })} />
       ) : null}

@@ -10,7 +10,7 @@ import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { showToast } from "../../design/toast.tsx";
@@ -186,16 +186,12 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
   const { openEvent, hrefOf } = useEventPages();
   const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const progress = pages.data?.pages[0]?.progress;
-  if (pages.error && !rows) {
-    return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />;
-  }
-  if (!rows) return <Loading what="Loading the events" />;
+  const state = <ReadState read={pages} what="Loading the events" />;
+  if (!rows) return state;
   return (
     <section className="section">
       {progress ? <QueueProgressView progress={progress} /> : null}
-      {pages.error ? (
-        <ErrorState error={pages.error} isInline onRetry={() => void pages.refetch()} />
-      ) : null}
+      {state}
       <div className="queue-items">
         <Table
           label="Events of the queue"

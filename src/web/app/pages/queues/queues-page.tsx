@@ -8,7 +8,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Count, Identifier, Time } from "../../design/values.tsx";
@@ -80,7 +80,8 @@ export function QueuesPage() {
   const projectId = useCurrentProjectId();
   const mayCreate = useMay()(QueueService.method.createQueue);
   const [isCreating, setCreating] = useState(false);
-  const { data, error, refetch } = useRpc(QueueService.method.listQueues, {});
+  const list = useRpc(QueueService.method.listQueues, {});
+  const { data } = list;
   const { onOpen, hrefOf } = useRowPages(
     useCallback(
       ({ id: queueId }: Pick<Queue, "id">) => ({
@@ -105,7 +106,7 @@ export function QueuesPage() {
   );
   return (
     <Page title="Queues" actions={create}>
-      {error ? <ErrorState error={error} isInline={!!data} onRetry={() => void refetch()} /> : null}
+      <ReadState read={list} what="Loading queues" />
       {data ? (
         <Table
           label="Queues"
@@ -123,9 +124,7 @@ export function QueuesPage() {
             </EmptyState>
           }
         />
-      ) : error ? null : (
-        <Loading what="Loading queues" />
-      )}
+      ) : null}
       {isCreating ? (
         <QueueDialog onClose={() => setCreating(false)} onSaved={(id) => onOpen({ id })} />
       ) : null}

@@ -5,22 +5,22 @@ import { useMemo } from "react";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
 import { MetricService, type Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useRpc } from "../../api/query.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { FeedbackForm } from "./feedback-form.tsx";
 import { MetricRow, type Score } from "./metric-row.tsx";
 
 export type EventScoresProps = { readonly event: Event };
 
 export function EventScores({ event }: EventScoresProps) {
-  const { data, error, refetch } = useRpc(MetricService.method.listMetrics, {});
+  const list = useRpc(MetricService.method.listMetrics, {});
+  const { data } = list;
   const rows = useMemo(() => toRows(event, data?.metrics ?? []), [event, data]);
   return (
     <div className="event-content">
       <FeedbackForm key={event.eventId} event={event} />
       <section className="event-bucket">
         <h3>Scores</h3>
-        {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
-        {data || error ? null : <Loading what="Loading metrics" />}
+        <ReadState read={list} what="Loading metrics" isInline />
         {data && rows.length === 0 ? (
           <p>The project has no evaluators yet. Create one to score events as they come.</p>
         ) : null}

@@ -15,7 +15,7 @@ import { formatCost, formatCounted, formatExactCount, formatTime } from "../../d
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Checkbox, Switch } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
-import { EmptyState, ErrorState, Loading, Progress } from "../../design/states.tsx";
+import { EmptyState, ErrorState, Progress, ReadState } from "../../design/states.tsx";
 import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
 import { SecretDialog } from "../alerts/secret-dialog.tsx";
 import { TargetChoice } from "../alerts/target-fields.tsx";
@@ -37,13 +37,11 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
   const scope = { level: "project", id: projectId } as const;
   const may = useMay(scope);
   const list = useRpc(method.listBudgets, { projectId }, { refreshMs });
-  const failure = list.error ? (
-    <ErrorState error={list.error} isInline={!!list.data} onRetry={() => void list.refetch()} />
-  ) : null;
-  if (!list.data) return failure ?? <Loading what="Loading budgets" />;
+  const state = <ReadState read={list} what="Loading budgets" />;
+  if (!list.data) return state;
   return (
     <div className="settings-sections">
-      {failure}
+      {state}
       <div className="settings-acts">
         {may(method.createBudget) ? (
           <Button variant="primary" icon={<Plus />} onClick={() => setOpen("new")}>

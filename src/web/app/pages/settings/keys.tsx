@@ -10,7 +10,7 @@ import { Button } from "../../design/button.tsx";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Checkbox } from "../../design/input.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -73,10 +73,8 @@ function KeyList({ kind, scope }: KeyListProps) {
   const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
   const isUnconfirmed = rows.some(isBeingRevoked);
   if (isFollowing !== isUnconfirmed) setFollowing(isUnconfirmed);
-  if (keys.error && rows.length === 0) {
-    return <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />;
-  }
-  if (keys.isPending) return <Loading what="Loading keys" />;
+  const state = <ReadState read={keys} what="Loading keys" />;
+  if (!keys.data || (keys.error && rows.length === 0)) return state;
   if (rows.length === 0) {
     return (
       <EmptyState icon={<KeyRound />} title={`No ${kind.title.toLowerCase()} keys`}>
@@ -92,9 +90,7 @@ function KeyList({ kind, scope }: KeyListProps) {
         rows={rows}
         idOf={({ keyId }) => keyId}
       />
-      {keys.error ? (
-        <ErrorState error={keys.error} isInline onRetry={() => void keys.refetch()} />
-      ) : null}
+      {state}
       {keys.hasNextPage ? (
         <Button
           busyLabel={keys.isFetchingNextPage && "Loading…"}
