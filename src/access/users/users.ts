@@ -207,6 +207,7 @@ const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
 function storableName(name: string | undefined): string | null {
   const text = (name ?? "")
     .toWellFormed()
+    .replaceAll("\0", "")
     .replaceAll(unprintable, " ")
     .trim()
     .slice(0, personNameLengthMax);
