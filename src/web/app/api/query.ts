@@ -106,6 +106,23 @@ export function useRpcPages<I extends DescMessage, O extends DescMessage>(
   });
 }
 
+/**
+ * Returns the props of a table that reads the next page near its end: none after a failure, which
+ * would be asked for again and again.
+ */
+export function useMore({ error, fetchNextPage, hasNextPage, isFetchingNextPage }: Pages) {
+  const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  return {
+    onMore: hasNextPage && !error ? onMore : undefined,
+    isLoadingMore: isFetchingNextPage,
+  };
+}
+
+type Pages = Pick<
+  UseInfiniteQueryResult<unknown, ApiError>,
+  "error" | "fetchNextPage" | "hasNextPage" | "isFetchingNextPage"
+>;
+
 function withCursor<I extends DescMessage>(
   input: MessageInitShape<I>,
   cursor: string | undefined,

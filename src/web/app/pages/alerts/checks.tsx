@@ -8,7 +8,7 @@ import {
   AlertService,
 } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpcPages } from "../../api/query.ts";
+import { useMore, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { TimeSeriesChart } from "../../design/chart.tsx";
 import { formatCounted } from "../../design/format.ts";
@@ -30,8 +30,7 @@ export function Checks({ alert }: { readonly alert: Alert }) {
     { alertId: alert.id, limit: pageSize },
     { cursorOf: (page) => page.nextCursor, refreshMs: 30_000 },
   );
-  const { fetchNextPage } = pages;
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const more = useMore(pages);
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const columns = useMemo(() => columnsOf(alert), [alert]);
   const projectId = useCurrentProjectId();
@@ -64,8 +63,7 @@ export function Checks({ alert }: { readonly alert: Alert }) {
         idOf={({ windowEnd }) => String(windowEnd && timestampMs(windowEnd))}
         toneOf={({ outcome }) => (outcome === "critical" ? "bad" : undefined)}
         {...rowPages}
-        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
-        isLoadingMore={pages.isFetchingNextPage}
+        {...more}
         empty={
           <EmptyState title="No check yet">
             The first one comes after the end of the period: see “Next check” above.

@@ -2,10 +2,10 @@
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useCallback, useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { AlertService, type Notification } from "../../../../../gen/waggle/v1/alert_pb.js";
 import type { ApiError } from "../../api/errors.ts";
-import { useRpcPages } from "../../api/query.ts";
+import { useMore, useRpcPages } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
@@ -97,8 +97,7 @@ type DeliveryTableProps = {
 };
 
 export function DeliveryTable({ pages, children }: DeliveryTableProps) {
-  const { fetchNextPage } = pages;
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const more = useMore(pages);
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const state = <ReadState read={pages} what="Loading deliveries" />;
   if (!pages.data) return state;
@@ -111,8 +110,7 @@ export function DeliveryTable({ pages, children }: DeliveryTableProps) {
         rows={rows}
         idOf={({ id }) => id}
         toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
-        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
-        isLoadingMore={pages.isFetchingNextPage}
+        {...more}
         empty={<EmptyState title="Nothing was sent yet">{children}</EmptyState>}
       />
     </div>

@@ -5,7 +5,7 @@ import { FileUp, Rows3 } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { type Datapoint, DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpcPages } from "../../api/query.ts";
+import { useMore, useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { previewOf } from "../../design/preview.ts";
 import { EmptyState, ReadState } from "../../design/states.tsx";
@@ -89,12 +89,11 @@ export function DatapointTable(props: DatapointTableProps) {
       [projectId, datasetId, version],
     ),
   );
-  const { fetchNextPage } = pages;
   const rows = useMemo(
     () => pages.data?.pages.flatMap(({ datapoints }) => datapoints),
     [pages.data],
   );
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const more = useMore(pages);
   const state = <ReadState read={pages} what="Loading datapoints" />;
   if (rows === undefined) return state;
   return (
@@ -109,8 +108,7 @@ export function DatapointTable(props: DatapointTableProps) {
         idOf={({ id }) => id}
         openId={openId}
         {...rowPages}
-        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
-        isLoadingMore={pages.isFetchingNextPage}
+        {...more}
         empty={
           <EmptyState
             icon={<Rows3 />}

@@ -4,7 +4,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useCallback, useMemo } from "react";
 import { DatasetService, type DatasetVersion } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpcPages } from "../../api/query.ts";
+import { useMore, useRpcPages } from "../../api/query.ts";
 import { ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { Count, Time } from "../../design/values.tsx";
@@ -76,9 +76,8 @@ export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
       [projectId, datasetId],
     ),
   );
-  const { fetchNextPage } = pages;
   const rows = useMemo(() => pages.data?.pages.flatMap(({ versions }) => versions), [pages.data]);
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const more = useMore(pages);
   const state = <ReadState read={pages} what="Loading versions" />;
   if (rows === undefined) return state;
   return (
@@ -91,8 +90,7 @@ export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
         rows={rows}
         idOf={({ version }) => String(version)}
         {...rowPages}
-        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
-        isLoadingMore={pages.isFetchingNextPage}
+        {...more}
       />
     </>
   );

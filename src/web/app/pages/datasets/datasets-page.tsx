@@ -5,7 +5,7 @@ import { Database, Plus } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpcPages } from "../../api/query.ts";
+import { useMore, useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table, type TableProps } from "../../design/table.tsx";
@@ -115,9 +115,8 @@ function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
     { limit: 100 },
     { cursorOf: ({ nextCursor }) => nextCursor },
   );
-  const { fetchNextPage } = pages;
   const rows = useMemo(() => pages.data?.pages.flatMap(({ datasets }) => datasets), [pages.data]);
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const more = useMore(pages);
   const state = <ReadState read={pages} what="Loading datasets" />;
   if (rows === undefined) return state;
   return (
@@ -132,8 +131,7 @@ function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
         idOf={({ id }) => id}
         onOpen={onOpen}
         hrefOf={hrefOf}
-        onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
-        isLoadingMore={pages.isFetchingNextPage}
+        {...more}
         empty={
           <EmptyState icon={<Database />} title="No datasets yet" action={create}>
             A dataset holds the inputs that experiments run on. Create one, then fill it from events

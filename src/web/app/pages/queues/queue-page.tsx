@@ -6,7 +6,7 @@ import { Pencil, Play, Trash2 } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { toApiError } from "../../api/errors.ts";
-import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { useMore, useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
@@ -169,7 +169,6 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
     { id: queueId, limit: 200 },
     { cursorOf: ({ nextCursor }) => nextCursor, refreshMs },
   );
-  const { fetchNextPage } = pages;
   const items = useMemo(() => pages.data?.pages.flatMap((page) => page.items), [pages.data]);
   const eventIds = useMemo(() => (items ?? []).map(({ eventId }) => eventId), [items]);
   const summaries = useSummariesOf(eventIds);
@@ -184,7 +183,7 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
     [items, summaries, sessionIdOf],
   );
   const { openEvent, hrefOf } = useEventPages();
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const more = useMore(pages);
   const progress = pages.data?.pages[0]?.progress;
   const state = <ReadState read={pages} what="Loading the events" />;
   if (!rows) return state;
@@ -201,8 +200,7 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
           idOf={({ eventId }) => eventId}
           onOpen={(row) => void openEvent(row)}
           hrefOf={hrefOf}
-          onMore={pages.hasNextPage && !pages.error ? readMore : undefined}
-          isLoadingMore={pages.isFetchingNextPage}
+          {...more}
           empty={
             <p className="soft scroll">
               No events yet.{" "}

@@ -5,7 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AuditEntry, AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
-import { useRpcPages } from "../../api/query.ts";
+import { useMore, useRpcPages } from "../../api/query.ts";
 import { formatExactCount } from "../../design/format.ts";
 import { useNow } from "../../design/now.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
@@ -73,8 +73,8 @@ export function AuditLog({ orgId }: { readonly orgId: string }) {
     { cursorOf: (page) => page.nextCursor, keepsPrevious: true },
   );
   const entries = useMemo(() => log.data?.pages.flatMap(({ data }) => data) ?? [], [log.data]);
-  const { fetchNextPage, hasNextPage, isFetchingNextPage, isFetching } = log;
-  const readMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const { fetchNextPage, hasNextPage, isFetching } = log;
+  const more = useMore(log);
   const setSearch = useCallback(
     (next: AuditSearch) => {
       const isNarrowed = Object.keys(next).length > 0;
@@ -92,8 +92,8 @@ export function AuditLog({ orgId }: { readonly orgId: string }) {
   // A page has no entry where none of its many rows matches.
   const isSearching = entries.length === 0 && hasNextPage && !log.error;
   useEffect(() => {
-    if (isSearching && !isFetching) readMore();
-  }, [isSearching, isFetching, readMore]);
+    if (isSearching && !isFetching) void fetchNextPage();
+  }, [isSearching, isFetching, fetchNextPage]);
   const retry = () => void (entries.length === 0 ? log.refetch() : fetchNextPage());
   return (
     <div className="audit">
@@ -118,8 +118,7 @@ export function AuditLog({ orgId }: { readonly orgId: string }) {
           idOf={({ sequence }) => String(sequence)}
           onOpen={setOpen}
           openId={open && String(open.sequence)}
-          onMore={hasNextPage ? readMore : undefined}
-          isLoadingMore={isFetchingNextPage}
+          {...more}
           empty={
             <EmptyState icon={<ScrollText />} title="No change matches these filters">
               Take one of them away, or choose a longer time.
