@@ -2,7 +2,6 @@
 // HTTP. Source: docs/retention.md.
 
 import { spawn, type ChildProcess } from "node:child_process";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { CreateBucketCommand, GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { parquetReadObjects } from "hyparquet";
@@ -12,6 +11,7 @@ import { listRuns } from "../../src/tracing/retention/store.ts";
 import { installPython, sayMissing } from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { patience } from "../support/patience.ts";
 import { givenADeletion } from "../support/retention.ts";
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   sayMissing("S3", environment);
   ({ missing } = environment);
   if (environment.missing !== undefined) return;
-  const port = await freePort();
+  const port = await findFreePort();
   endpoint = `http://127.0.0.1:${port}`;
   const program = join(environment.folder, "bin/moto_server");
   server = spawn(program, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
@@ -44,14 +44,6 @@ afterAll(() => {
 beforeEach(({ skip }) => {
   if (missing !== undefined) skip(missing);
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 async function readBytes(key: string): Promise<Uint8Array> {
   const { Body: body } = await client.send(new GetObjectCommand({ Bucket: "traces", Key: key }));

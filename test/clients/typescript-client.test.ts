@@ -2,10 +2,10 @@
 // run as its page shows and against a service that refuses.
 
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { findFreePort } from "../support/free-port.ts";
 import { startService } from "../support/service.ts";
 import { nodeReport, projectFolder } from "./environment.ts";
 import { noKey, tryKeys } from "./keys.ts";
@@ -14,16 +14,6 @@ import { checkPrinted, readmeCode } from "./readme.ts";
 import { startStandIn } from "./repeating.ts";
 
 let folder: string;
-
-/** A port where nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}
 
 /** A program's folder, with the client and the packages that it needs in its node_modules. */
 beforeAll(async () => {
@@ -149,7 +139,7 @@ test(
 test(
   "says which host gave no answer, and why, and tries again",
   async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const report = await nodeReport({ folder }, "waggle-unreached.mjs", [
       `http://localhost:${port}/hidden`,
     ]);

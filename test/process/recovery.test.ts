@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { request } from "node:http";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { sayMissing } from "../clients/environment.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { patience } from "../support/patience.ts";
 import {
   findGuards,
@@ -37,14 +38,6 @@ beforeAll(async () => {
   if (shared.missing === undefined) await shared.stop();
   else workflows = "off";
 }, 600_000);
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((settle) => server.close(settle));
-  return port;
-}
 
 /** Sends an event and returns a function that tells whether it can be read. */
 async function sendEvent(folder: string): Promise<() => Promise<boolean>> {

@@ -1,11 +1,10 @@
 // Workflows beside the service and in a process of their own, with and without a Temporal.
 
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { sayMissing } from "../clients/environment.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { terminate } from "../support/deployment.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { patience } from "../support/patience.ts";
 import { givenADataFolder, processesOf, readCredentials, run, start } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
@@ -23,16 +22,6 @@ beforeAll(async () => {
 async function answerOf(port: number, path: string) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`);
   return [response.status, await response.json()];
-}
-
-/** Returns a port on which nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 describe("waggle start", () => {
@@ -161,7 +150,7 @@ describe("waggle worker", () => {
 
   test("is alive on the operator port, and not ready before Temporal", async () => {
     const own = await createTestDatabase();
-    const port = await freePort();
+    const port = await findFreePort();
     const worker = run(
       ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
       ...["--operator-port", String(port)],
@@ -180,7 +169,7 @@ describe("waggle worker", () => {
     const temporal = await startTestTemporal();
     if (temporal.missing !== undefined) return skip(temporal.missing);
     const own = await createTestDatabase();
-    const port = await freePort();
+    const port = await findFreePort();
     const worker = run(
       ...["worker", "--database-url", own.url, "--operator-port", String(port)],
       ...["--temporal-address", temporal.address, "--temporal-namespace", temporal.namespace],

@@ -1,0 +1,14 @@
+// A port for a program that listens later.
+
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+
+/** Returns a port of 127.0.0.1 on which nothing listens. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
