@@ -99,9 +99,7 @@ export function parseOrigins(text: string): readonly string[] {
     const origin = url && !/^$|\*/.test(url.host) ? `${url.protocol}//${url.host}` : undefined;
     if (origin !== undefined && [origin, `${origin}/`].includes(url?.href ?? "")) return origin;
     const wanted = "scheme and host alone, such as https://app.example.org, with commas, or *";
-    // The part before an @ may be a password, so it is not repeated.
-    const got = item.includes("@") ? "" : `, not ${JSON.stringify(item)}`;
-    throw new Error(`must list ${wanted}${got}`);
+    throw new Error(`must list ${wanted}${quoteWithoutPassword(item)}`);
   });
 }
 
@@ -186,11 +184,14 @@ export function parseOrigin(text: string): string | undefined {
   const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin) {
     const wanted = "scheme and host alone, such as https://waggle.example.org";
-    // The part before an @ may be a password, so it is not repeated.
-    const got = text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
-    throw new Error(`must be ${wanted}${got}`);
+    throw new Error(`must be ${wanted}${quoteWithoutPassword(text)}`);
   }
   return url.origin;
+}
+
+/** Returns what was given, for the end of a message; the part before an @ may be a password. */
+function quoteWithoutPassword(text: string): string {
+  return text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
 }
 
 /** Returns the address of a page, without a slash at the end; undefined for an empty text. */

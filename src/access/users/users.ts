@@ -202,7 +202,8 @@ const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
 
 /**
  * Returns a name from the identity provider, where people choose it, as one printable line, for
- * lists and terminals; null if it is empty.
+ * lists and terminals; null if it is empty. NUL is taken out, other unprintable characters become a
+ * blank.
  */
 function storableName(name: string | undefined): string | null {
   const text = (name ?? "")
