@@ -178,7 +178,11 @@ function fill(pattern: string): string {
  * is wrong there.
  */
 async function show({ page }: OpenPage, href: string, shows: Visit["shows"]) {
-  await page.evaluate(`__TSR_ROUTER__.history.push(${JSON.stringify(href)})`);
+  // The page before may show the same text, as the tabs of settings do.
+  await page.evaluate(`new Promise((resolve) => {
+    const stop = __TSR_ROUTER__.subscribe("onResolved", () => (stop(), resolve()));
+    __TSR_ROUTER__.history.push(${JSON.stringify(href)});
+  })`);
   try {
     await page.getByRole("main").getByText(shows).first().waitFor({ state: "attached" });
     await page.locator(".loading, .skeleton").first().waitFor({ state: "detached" });
