@@ -186,9 +186,20 @@ function* pairUp(older: readonly Score[], newer: readonly Score[]): Steps<Pairs>
     const other = before.get(id);
     if (other === undefined) continue;
     if (ids.push(id) % itemsOfStep === 0) yield;
-    differences.push(mean - other);
+    differences.push(differenceOf(mean, other));
   }
   return { ids, differences };
+}
+
+/** Part of a mean that may be an error of its rounding, as where 0.1 and 0.7 have the mean 0.4. */
+const roundingMax = 1e-12;
+
+/** Returns `mean - other`, 0 where they differ by rounding alone. */
+function differenceOf(mean: number, other: number): number {
+  const difference = mean - other;
+  const isRounding =
+    Math.abs(difference) <= roundingMax * Math.max(Math.abs(mean), Math.abs(other));
+  return isRounding ? 0 : difference;
 }
 
 function* meansByDatapoint(scores: readonly Score[]): Steps<ReadonlyMap<string, number>> {

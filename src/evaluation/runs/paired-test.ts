@@ -1,15 +1,17 @@
-// Paired t-test, two-sided: whether the mean difference of pairs may be chance. The distribution
-// is jstat's. Source: docs/experiments.md.
+// Paired t-test, two-sided: whether the mean difference of pairs may be chance. The distributions
+// are jstat's. Source: docs/experiments.md.
 
-// @ts-expect-error The package has no types; Student has those that are used.
+// @ts-expect-error The package has no types; Distributions has those that are used.
 import jstat from "jstat";
 
-/** Student's t-distribution. */
-type Student = {
-  /** Returns the probability of at most `x` with `freedom` degrees of freedom. */
-  cdf(this: void, x: number, freedom: number): number;
-  /** Returns the value that is not exceeded with probability `p`. */
-  inv(this: void, p: number, freedom: number): number;
+type Distributions = {
+  /** Student's t-distribution. */
+  readonly studentt: {
+    /** Returns the value that is not exceeded with probability `p`. */
+    inv(this: void, p: number, freedom: number): number;
+  };
+  /** Returns the regularized incomplete beta function. */
+  ibeta(this: void, x: number, a: number, b: number): number;
 };
 
 export type PairedTest = {
@@ -37,12 +39,14 @@ export function testDifferences(differences: readonly number[]): PairedTest | un
     return { ...pair, statistic: null, pValue: mean === 0 ? 1 : 0, lower: mean, upper: mean };
   }
   const statistic = mean / error;
-  const { cdf, inv } = (jstat as { readonly studentt: Student }).studentt;
-  const half = inv((1 + confidenceLevel) / 2, n - 1) * error;
+  const { studentt, ibeta } = jstat as Distributions;
+  const freedom = n - 1;
+  const half = studentt.inv((1 + confidenceLevel) / 2, freedom) * error;
   return {
     ...pair,
     statistic,
-    pValue: Math.min(1, 2 * (1 - cdf(Math.abs(statistic), n - 1))),
+    // Both tails at once: 1 less a probability near 1 has no correct digit.
+    pValue: ibeta(freedom / (freedom + statistic ** 2), freedom / 2, 1 / 2),
     lower: mean - half,
     upper: mean + half,
   };

@@ -77,6 +77,22 @@ describe("a comparison", () => {
     ]);
   });
 
+  test.each([
+    { name: "equal scores", several: [0.7, 0.7, 0.7], one: 0.7 },
+    { name: "scores around the other", several: [0.1, 0.7], one: 0.4 },
+  ])("takes no rounding of a mean of $name for a difference", ({ several, one }) => {
+    const repeated = [runOf({ a: 0, b: 0, c: 0 }), runOf({ a: one, b: one, c: one })] as const;
+    const attempts = repeated[0].events.flatMap((event) =>
+      several.map((quality) => ({ ...event, metrics: { quality } })),
+    );
+
+    const { metrics } = compare({ ...repeated[0], events: attempts }, repeated[1], "average");
+
+    expect(metrics).toMatchObject([
+      { same: ["a", "b", "c"], pairedTest: { meanDifference: 0, pValue: 1 } },
+    ]);
+  });
+
   test("has counts that add up", () => {
     const scores = fc.dictionary(fc.constantFrom("a", "b", "c", "d", "e"), fc.integer());
     fc.assert(
@@ -109,6 +125,16 @@ describe("the paired t-test", () => {
     expect(found?.pValue).toBeCloseTo(0.002833, 5);
     expect(found?.lower).toBeCloseTo(0.7001142, 5);
     expect(found?.upper).toBeCloseTo(2.4598858, 5);
+  });
+
+  // As scipy's ttest_1samp has them.
+  test.each([
+    { pairs: 6, around: 10, want: 2.2358694924900454e-12 },
+    { pairs: 20, around: 100, want: 1.2670622332517964e-79 },
+  ])("has the digits of a p-value near 0, such as $want", ({ pairs, around, want }) => {
+    const differences = Array.from({ length: pairs }, () => [around - 1, around + 1]).flat();
+
+    expect((testDifferences(differences)?.pValue ?? 0) / want).toBeCloseTo(1, 6);
   });
 
   test.each([
