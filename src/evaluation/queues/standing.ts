@@ -1,6 +1,7 @@
 // Chooses the value on an event from several people's scores of one metric.
 // Source: docs/decisions.md, 45.3.
 
+import { meanOf } from "../../base/mean.ts";
 import type { ScoreType } from "../metrics/definition.ts";
 import type { Score } from "../scores/score.ts";
 
@@ -40,11 +41,7 @@ export function toStanding(
 type Combine = (values: readonly Score[]) => Score | undefined;
 
 const combine: { readonly [Type in ScoreType]: Combine } = {
-  float(values) {
-    if (values.length === 0) return undefined;
-    // Divided first, because the sum of finite numbers may be infinite.
-    return values.reduce<number>((sum, value) => sum + Number(value) / values.length, 0);
-  },
+  float: (values) => meanOf(values.map(Number)),
   boolean: findMostFrequent,
   categorical: findMostFrequent,
   string: (values) => values.at(-1),

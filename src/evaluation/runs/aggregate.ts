@@ -1,8 +1,10 @@
 // Aggregates of scores. Percentiles interpolate linearly. Source: docs/decisions.md, 27.
 
+import { meanOf } from "../../base/mean.ts";
+
 /** Aggregates by name, of at least one number. */
 const aggregates = {
-  average: (values) => sum(values) / values.length,
+  average: (values) => meanOf(sorted(values)) ?? NaN,
   sum,
   count: (values) => values.length,
   min: (values) => percentile(values, 0),

@@ -20,6 +20,8 @@ describe("toStanding", () => {
   test.each([
     { name: "one float", type: "float", values: [0.5], want: 0.5 },
     { name: "the mean of floats", type: "float", values: [1, 2, 6], want: 3 },
+    // Ten tenths of 1 add up to less, and a threshold of 1 would fail the event.
+    { name: "the float of all", type: "float", values: new Array<number>(10).fill(1), want: 1 },
     { name: "a mean of huge numbers", type: "float", values: [1.5e308, 1.5e308], want: 1.5e308 },
     {
       name: "the majority of booleans",

@@ -1,0 +1,21 @@
+// Mean of numbers.
+
+/**
+ * Returns the mean of finite numbers; undefined for none. It is never outside of them, though sums
+ * are rounded: the mean of equal numbers is that number.
+ */
+export function meanOf(numbers: ArrayLike<number>): number | undefined {
+  const count = numbers.length;
+  if (count === 0) return undefined;
+  let [sum, parts, least, greatest] = [0, 0, Infinity, -Infinity];
+  for (let at = 0; at < count; at += 1) {
+    const number = numbers[at] as number;
+    sum += number;
+    parts += number / count;
+    least = Math.min(least, number);
+    greatest = Math.max(greatest, number);
+  }
+  // The sum of finite numbers may be infinite.
+  const mean = Number.isFinite(sum) ? sum / count : parts;
+  return Math.min(Math.max(mean, least), greatest);
+}
