@@ -32,10 +32,31 @@ export type ServiceOptions = {
   readonly shutdownDelayMs?: number;
 };
 
-/** Listens on the API's port and, unless it is off or in use, on the operator's port. */
+/**
+ * Listens on the API's port and, unless it is off or in use, on the operator's port. A failure
+ * closes the core.
+ */
 export async function startService(
   core: Core,
-  { shutdownDelayMs = 0 }: ServiceOptions = {},
+  options: ServiceOptions = {},
+): Promise<RunningService> {
+  return orClose(core, listen(core, options));
+}
+
+/**
+ * Waits for the start of what runs on a core. Closes the core where that fails: it would go on as a
+ * server that no change of access reaches, and on connections that the command closes.
+ */
+export async function orClose<T>(core: Core, started: Promise<T>): Promise<T> {
+  return started.catch(async (error: unknown) => {
+    await core.close();
+    throw error;
+  });
+}
+
+async function listen(
+  core: Core,
+  { shutdownDelayMs = 0 }: ServiceOptions,
 ): Promise<RunningService> {
   const { config, metrics, logger } = core;
   const signIn = config.oidc === undefined ? "link" : "provider";

@@ -7,7 +7,7 @@ import { createCore } from "../compose/core.ts";
 import { createMetrics } from "../observability/metrics.ts";
 import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
-import { startOperator, startOwnTraces } from "./service.ts";
+import { orClose, startOperator, startOwnTraces } from "./service.ts";
 import { tellUnknownKeys } from "./stored-secrets.ts";
 
 export async function run({ config }: CommandContext): Promise<number> {
@@ -27,7 +27,7 @@ export async function run({ config }: CommandContext): Promise<number> {
     const core = await createCore({ ...parts, sandbox, metrics });
     const traces = await startOwnTraces(core);
     await tellUnknownKeys(core);
-    const worker = await startWorkerApp(core, { ...temporal, address });
+    const worker = await orClose(core, startWorkerApp(core, { ...temporal, address }));
     const operator = await startOperator(config, metrics, parts.logger, worker.readiness);
     return {
       readyLine: `waggle works on the workflows of ${address}, namespace ${temporal.namespace}`,

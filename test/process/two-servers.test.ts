@@ -13,6 +13,7 @@ import type { TestDatabase } from "../support/database.ts";
 import { type Server, serve } from "../support/deployment.ts";
 import { givenAProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
+import { run } from "../support/process.ts";
 import { skipWithoutPooler, startPooler } from "../support/pooler.ts";
 
 const timeoutMs = 300_000;
@@ -139,6 +140,28 @@ describe("a key revoked through one server", { timeout: timeoutMs }, () => {
     await expectRevocationToReach(here, there);
   });
 });
+
+test(
+  "a server that cannot listen says so in one line and leaves",
+  { timeout: timeoutMs },
+  async () => {
+    const here = await serve(testDatabase.url);
+    const { host, port } = new URL(here.url);
+
+    const words = ["--database-url", testDatabase.url, "--port", port, "--operator-port", "0"];
+    const { code, output } = await run("serve", ...words).ended();
+
+    expect(output).toBe(
+      `waggle: ${host} is in use: stop what uses it, or choose another port with --port\n`,
+    );
+    expect(code).toBe(1);
+    // Revocations and archives would wait for it.
+    const others = (await registeredServers()).filter(
+      ({ name }) => !name.endsWith(`pid ${here.process.pid}`),
+    );
+    expect(others).toEqual([]);
+  },
+);
 
 async function registeredServers(): Promise<
   readonly { readonly name: string; readonly isUpToDate: boolean }[]
