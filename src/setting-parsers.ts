@@ -66,7 +66,8 @@ export function parseOptional(text: string): string | undefined {
 
 /** Returns a text of the form `host:port`; undefined for an empty one. */
 export function parseAddress(text: string): string | undefined {
-  if (text !== "" && !/^[^\s/]+:\d{1,5}$/.test(text)) {
+  const [, port = ""] = /^[^\s/]+:(\d{1,5})$/.exec(text) ?? [];
+  if (text !== "" && !(Number(port) > 0 && Number(port) < 65_536)) {
     throw new Error(`must be host:port, such as 127.0.0.1:7233, not ${JSON.stringify(text)}`);
   }
   return parseOptional(text);

@@ -142,9 +142,12 @@ describe("the settings of Temporal", () => {
     });
   });
 
-  test.each(["http://host:7233", "host", "host:port"])("refuse the address %s", (address) => {
-    const read = () => readConfig({}, { TEMPORAL_ADDRESS: address });
+  test.each(["http://host:7233", "host", "host:port", "host:0", "host:65536"])(
+    "refuse the address %s",
+    (address) => {
+      const read = () => readConfig({}, { TEMPORAL_ADDRESS: address });
 
-    expect(read).toThrow("TEMPORAL_ADDRESS (--temporal-address) must be host:port");
-  });
+      expect(read).toThrow("TEMPORAL_ADDRESS (--temporal-address) must be host:port");
+    },
+  );
 });
