@@ -102,3 +102,21 @@ test("a chart that takes too long is tried again, and the last try fails the che
   ]);
   expect((await first.check(midnightMs)).outcome).toBe("insufficient");
 });
+
+test.each([
+  { name: "below the mean of equal numbers", numbers: [0.7, 0.7, 0.7], sign: "<", bound: 0.7 },
+  { name: "above the sum 0.3", numbers: [0.1, 0.2], sign: ">", bound: 0.3, aggregation: "SUM" },
+])("the rounding of a sum triggers no alert $name", async (row) => {
+  const { numbers, sign, bound, aggregation = "AVERAGE" } = row;
+  const project = await givenAMetricProject(service);
+  const events = numbers.map((quality, at) => ({
+    ...{ event_type: "model", event_name: "call", source: "sdk", inputs: {} },
+    ...{ session_id: "s", start_time: midnightMs - hourMs / 2 + at, metadata: { quality } },
+  }));
+  await project.ok("POST /v1/events/batch", { events });
+  const thresholds = { critical: { operator: sign, value: bound } };
+  const more = { projections: ["metadata.quality"], aggregation, thresholds };
+  const { check } = await givenAnAlert(project, more);
+
+  expect((await check(midnightMs)).outcome).toBe("resolved");
+});

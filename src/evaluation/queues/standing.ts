@@ -1,7 +1,7 @@
 // Chooses the value on an event from several people's scores of one metric.
 // Source: docs/decisions.md, 45.3.
 
-import { meanOf } from "../../base/mean.ts";
+import { meanOf } from "../../base/rounding.ts";
 import type { ScoreType } from "../metrics/definition.ts";
 import type { Score } from "../scores/score.ts";
 

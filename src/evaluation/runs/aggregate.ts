@@ -1,6 +1,6 @@
 // Aggregates of scores. Percentiles interpolate linearly. Source: docs/decisions.md, 27.
 
-import { meanOf } from "../../base/mean.ts";
+import { meanOf } from "../../base/rounding.ts";
 
 /** Aggregates by name, of at least one number. */
 const aggregates = {

@@ -1,6 +1,7 @@
 // Comparison of two runs: per metric and kind of event, which datapoints improved.
 // Source: the published clients of this API; docs/experiments.md; docs/decisions.md, 39.4.
 
+import { differenceOf } from "../../base/rounding.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { Steps } from "../../base/paced.ts";
 import { aggregate, type AggregateName } from "./aggregate.ts";
@@ -189,17 +190,6 @@ function* pairUp(older: readonly Score[], newer: readonly Score[]): Steps<Pairs>
     differences.push(differenceOf(mean, other));
   }
   return { ids, differences };
-}
-
-/** Part of a mean that may be an error of its rounding, as where 0.1 and 0.7 have the mean 0.4. */
-const roundingMax = 1e-12;
-
-/** Returns `mean - other`, 0 where they differ by rounding alone. */
-function differenceOf(mean: number, other: number): number {
-  const difference = mean - other;
-  const isRounding =
-    Math.abs(difference) <= roundingMax * Math.max(Math.abs(mean), Math.abs(other));
-  return isRounding ? 0 : difference;
 }
 
 function* meansByDatapoint(scores: readonly Score[]): Steps<ReadonlyMap<string, number>> {

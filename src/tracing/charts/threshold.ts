@@ -2,6 +2,7 @@
 
 import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
+import { differenceOf } from "../../base/rounding.ts";
 
 const operatorSigns = {
   greater_than: ">",
@@ -35,17 +36,18 @@ export function parseThreshold(field: string, given: ThresholdInput | undefined)
   return { operator, value };
 }
 
-/** Returns whether a value meets a threshold. */
+/** Returns whether a value meets a threshold, whatever the rounding of its sum. */
 export function meets({ operator, value: bound }: Threshold, value: number): boolean {
+  const difference = differenceOf(value, bound);
   switch (operator) {
     case "greater_than":
-      return value > bound;
+      return difference > 0;
     case "greater_than_or_equal":
-      return value >= bound;
+      return difference >= 0;
     case "less_than":
-      return value < bound;
+      return difference < 0;
     case "less_than_or_equal":
-      return value <= bound;
+      return difference <= 0;
   }
 }
 

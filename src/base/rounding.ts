@@ -1,4 +1,4 @@
-// Mean of numbers.
+// Means and differences without what the rounding of sums adds to them.
 
 /**
  * Returns the mean of finite numbers; undefined for none. It is never outside of them, though sums
@@ -18,4 +18,14 @@ export function meanOf(numbers: ArrayLike<number>): number | undefined {
   // The sum of finite numbers may be infinite.
   const mean = Number.isFinite(sum) ? sum / count : parts;
   return Math.min(Math.max(mean, least), greatest);
+}
+
+/** Part of a number that may be an error of rounding, as where 0.1 and 0.7 have the mean 0.4. */
+const roundingMax = 1e-12;
+
+/** Returns `a - b`; 0 where they differ by rounding alone. */
+export function differenceOf(a: number, b: number): number {
+  const difference = a - b;
+  const rounding = roundingMax * Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(difference) <= rounding ? 0 : difference;
 }

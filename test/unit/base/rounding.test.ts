@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { meanOf } from "../../../src/base/mean.ts";
+import { meanOf } from "../../../src/base/rounding.ts";
 
 test("a mean lies between the least number and the greatest", () => {
   const numbers = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 });
