@@ -224,6 +224,17 @@ test("a cancelled execution keeps its answers, and goes on where it was", async 
   expect([again.status, again.json["errorCode"]]).toEqual([409, "EXECUTION_ENDED"]);
 }, 300_000);
 
+test("an execution cancelled during its last call ends as cancelled", async () => {
+  const run = await givenAnExecutableRun(service, "slow-5000", 1);
+  await run.start({ concurrency: 1 });
+  await vi.waitUntil(() => standIn.requests.length > 0, patience);
+
+  await run.change("cancel");
+  await vi.waitUntil(async () => /ed$/.test((await run.get()).state), patience);
+
+  expect(await run.get()).toMatchObject({ state: "cancelled", progress: { done: 1 } });
+}, 300_000);
+
 test("an execution that an operator cancels in Temporal ends as cancelled", async () => {
   const run = await givenAnExecutableRun(service, "slow-200", 200);
   const { workflow_id: workflowId } = await run.start({ concurrency: 1 });

@@ -139,7 +139,7 @@ async function runPage(
   const left = page.items.filter(({ id }) => (results.get(id)?.state ?? "again") === "again");
   const stop = await runAll(options, { project, row, left, results }, signal);
   if (stop) return stop;
-  if (page.next === undefined) await store.updateState(sql, row, "scoring");
+  if (page.next === undefined) await store.startScoring(sql, row);
   else await store.moveExecution(sql, row, page.next);
   return { kind: "again" };
 }

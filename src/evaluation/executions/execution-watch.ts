@@ -53,7 +53,7 @@ async function restart(options: ExecutionWatchOptions, row: ExecutionRow): Promi
     const turn = row.turn + 1;
     const entry = entryOf(project, run, { ...row, turn }, row.createdBy);
     await store.startTurn(sql, { ...row, turn }, entry.workflowId);
-    if (now.state === "cancelling") await store.updateState(sql, row, "cancelling");
+    if (now.state === "cancelling") await store.startCancelling(sql, row);
     await outbox.append(entry);
   });
 }

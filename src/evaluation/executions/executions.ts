@@ -104,7 +104,7 @@ export function createExecutions(options: ExecutionsOptions): Executions {
             `the execution has ended: it is ${before.state}`,
           );
         }
-        await store.updateState(sql, before, "cancelling");
+        await store.startCancelling(sql, before);
         return { verb: "cancel" };
       });
       return withCounts(row);

@@ -112,16 +112,20 @@ export async function deleteExecution(sql: Sql, key: ExecutionKey): Promise<void
   await sql`delete from run_executions where ${isOf(sql, key)}`;
 }
 
-/** Changes the state of an execution that has not ended. */
-export async function updateState(
-  sql: Sql,
-  key: ExecutionKey,
-  state: Exclude<ExecutionState, EndState>,
-): Promise<void> {
+/** Asks for the end of an execution that has not ended. */
+export async function startCancelling(sql: Sql, key: ExecutionKey): Promise<void> {
   await sql`
     update run_executions
-    set state = ${state}, moved_at = clock_timestamp()
+    set state = 'cancelling', moved_at = clock_timestamp()
     where ${isOf(sql, key)} and ended_at is null`;
+}
+
+/** Has a turn wait for scores, unless it is being cancelled. */
+export async function startScoring(sql: Sql, { turn, ...key }: TurnKey): Promise<void> {
+  await sql`
+    update run_executions
+    set state = 'scoring', moved_at = clock_timestamp()
+    where ${isOf(sql, key)} and turn = ${turn} and state = 'running'`;
 }
 
 /** Moves a turn on in the dataset, and records that it is making progress. */
