@@ -4,6 +4,7 @@
 
 // @ts-expect-error The package has no types; Normal has those that are used.
 import jstat from "jstat";
+import { meanOf } from "../../base/rounding.ts";
 import { confidenceLevel, testDifferences } from "../runs/paired-test.ts";
 
 /** The normal distribution. */
@@ -109,8 +110,8 @@ export function weightsOf({ values, weights }: Levels): (row: number, column: nu
 /** Returns Pearson's correlation; undefined for fewer than two pairs, or a rater of one value. */
 export function correlate(pairs: readonly Pick<Pair, "human" | "judge">[]): number | undefined {
   const n = pairs.length;
-  const humanMean = sum(pairs.map(({ human }) => human)) / n;
-  const judgeMean = sum(pairs.map(({ judge }) => judge)) / n;
+  const humanMean = meanOf(pairs.map(({ human }) => human)) ?? NaN;
+  const judgeMean = meanOf(pairs.map(({ judge }) => judge)) ?? NaN;
   let [together, ofHuman, ofJudge] = [0, 0, 0];
   for (const { human, judge } of pairs) {
     together += (human - humanMean) * (judge - judgeMean);
@@ -132,13 +133,13 @@ export function summarise(pairs: readonly Pair[], levels: Levels | undefined): S
     agreement: estimateShare(same, n),
     kappa: levels && estimateKappa(toTable(pairs, levels.count), weightsOf(levels)),
     bias: hasNumbers ? toBias(differences) : undefined,
-    meanAbsoluteError: hasNumbers ? sum(differences.map(Math.abs)) / n : undefined,
+    meanAbsoluteError: meanOf(differences.map(Math.abs)),
     correlation: hasNumbers ? correlate(pairs) : undefined,
   };
 }
 
 function toBias(differences: readonly number[]): Summary["bias"] {
-  const value = sum(differences) / differences.length;
+  const value = meanOf(differences) ?? NaN;
   const test = testDifferences(differences);
   return { value, interval: test && { value, lower: test.lower, upper: test.upper } };
 }

@@ -3,6 +3,7 @@
 
 // @ts-expect-error The package has no types; Distributions has those that are used.
 import jstat from "jstat";
+import { meanOf } from "../../base/rounding.ts";
 
 type Distributions = {
   /** Student's t-distribution. */
@@ -30,8 +31,8 @@ export const confidenceLevel = 0.95;
 /** Returns the test of differences, newer minus older; undefined for fewer than two. */
 export function testDifferences(differences: readonly number[]): PairedTest | undefined {
   const n = differences.length;
-  if (n < 2) return undefined;
-  const mean = differences.reduce((total, one) => total + one, 0) / n;
+  const mean = meanOf(differences);
+  if (n < 2 || mean === undefined) return undefined;
   const squares = differences.reduce((total, one) => total + (one - mean) ** 2, 0);
   const error = Math.sqrt(squares / (n - 1) / n);
   const pair = { n, meanDifference: mean };

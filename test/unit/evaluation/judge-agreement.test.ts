@@ -96,6 +96,15 @@ describe("correlate", () => {
 
     expect(got).toBeCloseTo(0.81642, 5);
   });
+
+  // Ten times 0.1 adds up to less than 1, so that a rounded mean is none of the scores.
+  test("is undefined where each rater has one score alone", () => {
+    const got = correlate(
+      new Array<{ human: number; judge: number }>(10).fill({ human: 0.1, judge: 0.7 }),
+    );
+
+    expect(got).toBeUndefined();
+  });
 });
 
 describe("summarise", () => {

@@ -137,10 +137,12 @@ describe("the paired t-test", () => {
     expect((testDifferences(differences)?.pValue ?? 0) / want).toBeCloseTo(1, 6);
   });
 
+  const certain = { statistic: null, pValue: 0 };
   test.each([
     [[], undefined],
     [[1], undefined],
-    [[2, 2], { n: 2, meanDifference: 2, statistic: null, pValue: 0, lower: 2, upper: 2 }],
+    [[2, 2], { n: 2, meanDifference: 2, ...certain, lower: 2, upper: 2 }],
+    [[0.7, 0.7, 0.7], { n: 3, meanDifference: 0.7, ...certain, lower: 0.7, upper: 0.7 }],
     [[0, 0], { n: 2, meanDifference: 0, statistic: null, pValue: 1, lower: 0, upper: 0 }],
   ])("of %j is %j", (differences, want) => {
     expect(testDifferences(differences)).toEqual(want);
