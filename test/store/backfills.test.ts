@@ -7,6 +7,7 @@ import type { ProjectScope } from "../../src/access/scope.ts";
 import { watchBackfills } from "../../src/evaluation/backfills/backfill-watch.ts";
 import type { NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts";
 import type { Backfill, BackfillRequest } from "../../src/evaluation/backfills/backfills.ts";
+import { disableAfterFailures } from "../../src/evaluation/metrics/disable-after-failures.ts";
 import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
@@ -409,6 +410,19 @@ describe("a backfill whose metric the service disabled", () => {
     // Temporal keeps what the workflow is told.
     expect(next).toMatchObject({ kind: "failed" });
     expect(JSON.stringify(next)).not.toContain("what an event says");
+  });
+
+  test("is not one that began after the failures", async () => {
+    const { project, id } = await given(1);
+    const { enablement } = await evaluation.metrics.get(project.projectId, id);
+    const backfill = await create(project, id);
+
+    const parts = { metrics: evaluation.metrics, backfills: evaluation.runs, failuresMax: 10 };
+    const chunk = { projectId: project.projectId, evaluatorId: id, enablement };
+    const got = await disableAfterFailures(parts, chunk, { failuresInRow: 10 });
+
+    expect(got).toBeUndefined();
+    expect(await stateOf(project, backfill)).toEqual({ state: "running", error: null });
   });
 
   test("counts failures afresh when it is started again", async () => {

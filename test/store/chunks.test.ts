@@ -352,6 +352,23 @@ describe("a chunk ends early", () => {
     expect(await statesOf(input)).toEqual({ queued: 2 });
   });
 
+  test("when another version runs, which the failures of this one do not disable", async () => {
+    const input = await givenAChunk(120);
+    const whose = { project, id: input.evaluatorId, actor };
+    let change: Promise<unknown> | undefined;
+    const chunks = chunksOf(async () => {
+      await (change ??= own.metrics.update(whose, { prompt: "Rate it otherwise: [[5]]" }));
+      return failure;
+    });
+
+    const got = await step(chunks, input);
+
+    expect(got.end).toEqual({ kind: "requeued", reason: "the evaluator was changed" });
+    expect(await statesOf(input)).toEqual({ failed: 100, queued: 20 });
+    const { definition } = await own.metrics.get(project.projectId, input.evaluatorId);
+    expect(definition.enabled_in_prod).toBe(true);
+  });
+
   test("when its project is archived: nothing is touched", async () => {
     const input = await givenAChunk(2);
     const scopes = { find: async () => undefined };

@@ -41,7 +41,11 @@ export async function countFailures(
   return count;
 }
 
-export type FailedChunk = FailuresKey & { readonly projectId: ProjectId };
+/** A chunk that counted failures, online or of a backfill. */
+export type FailedChunk = FailuresKey & {
+  readonly projectId: ProjectId;
+  readonly backfillId?: string | undefined;
+};
 
 export type DisableParts = {
   readonly metrics: { disable(disabling: Disabling): Promise<boolean> };
@@ -53,17 +57,20 @@ export type DisableParts = {
 
 /**
  * Disables the metric and fails its backfill if it has failed too often. Returns the reason without
- * the text of the failure, which may contain event data: Temporal must not store that.
+ * the text of the failure, which may contain event data: Temporal must not store that. Undefined
+ * also if an online chunk counted failures of a metric that has changed since.
  */
 export async function disableAfterFailures(
   { metrics, backfills, failuresMax }: DisableParts,
-  { projectId, evaluatorId, enablement }: FailedChunk,
+  { projectId, evaluatorId, enablement, backfillId }: FailedChunk,
   { failuresInRow, lastFailure }: FailureCount,
 ): Promise<string | undefined> {
   if (failuresInRow < failuresMax) return undefined;
   const reason = `disabled after ${failuresMax} failures in a row`;
   const message = `${reason}: ${lastFailure ?? "unknown"}`;
-  await metrics.disable({ projectId, evaluatorId, enablement, message });
+  const isDisabled = await metrics.disable({ projectId, evaluatorId, enablement, message });
+  // Backfills run disabled metrics too.
+  if (!isDisabled && backfillId === undefined) return undefined;
   await backfills.failOpenOf(projectId, evaluatorId, message);
   return reason;
 }

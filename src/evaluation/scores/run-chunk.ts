@@ -183,7 +183,8 @@ export function createChunks(options: ChunksOptions): Chunks {
     async function judge(state: Committed): Promise<ChunkEnd | undefined> {
       const disabled = await disable(work, state);
       if (disabled) return disabled;
-      if (Date.now() - lookedAt < lookMs) return undefined;
+      const isFailing = state.failuresInRow >= options.failuresMax;
+      if (!isFailing && Date.now() - lookedAt < lookMs) return undefined;
       lookedAt = Date.now();
       const found = await lookAfter(work.input);
       return "kind" in found ? found : undefined;
