@@ -43,6 +43,28 @@ describe("an empty project", () => {
     expect(faults).toEqual([]);
   });
 
+  test("advises a viewer of nothing that the role may not do", async () => {
+    const userId = await app.addMember("project_viewer");
+    const { page, faults } = await app.open(path("settings?tab=budgets"), { userId });
+    await page.getByText("A budget refuses model calls").waitFor();
+    expect(await page.getByText("Add one").count()).toBe(0);
+
+    await page.getByRole("link", { name: "Playground" }).click();
+
+    await page.getByRole("heading", { name: "No answer yet" }).waitFor();
+    expect(await page.getByText("run the messages.").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test("sends a member, who may set up no provider, to an administrator", async () => {
+    const userId = await app.addMember("project_member");
+
+    const { page } = await app.open(path("playground"), { userId });
+
+    await page.getByText("An administrator of the project can set one up.").waitFor();
+    expect(await page.getByRole("link", { name: "Set up a provider" }).count()).toBe(0);
+  });
+
   test("has a way from a run to the prompt that it lacks", async () => {
     const { page, faults } = await app.open(path("experiments"));
     await page.getByRole("button", { name: "Start run" }).first().click();

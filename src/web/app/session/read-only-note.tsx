@@ -1,10 +1,12 @@
-// Says which roles may change what the page shows, to a person whose role may not.
+// Says which roles may change or read a thing, to a person whose role may not.
 
 import type { DescMethod } from "@bufbuild/protobuf";
+import { Lock } from "lucide-react";
 import { MemberService } from "../../../../gen/waggle/v1/member_pb.js";
 import { useProjectId } from "../api/project.ts";
 import { useRpc } from "../api/query.ts";
 import type { ScopeRef } from "../api/scope.ts";
+import { EmptyState } from "../design/states.tsx";
 import { mayCall } from "./may.ts";
 import { useMay } from "./use-may.ts";
 import "../design/layout.css";
@@ -17,22 +19,42 @@ export type ReadOnlyNoteProps = {
 };
 
 export function ReadOnlyNote({ method, scope }: ReadOnlyNoteProps) {
+  const isAllowed = useMay(scope)(method);
+  const who = useWhoMay([method], { scope, isEnabled: !isAllowed });
+  return isAllowed ? null : <p className="soft">You may read this. {who} may change it.</p>;
+}
+
+export type ClosedNoteProps = {
+  /** Name of the closed part, as its tab has it. */
+  readonly title: string;
+  /** Rpcs that read it; one of them is enough. */
+  readonly methods: readonly DescMethod[];
+  readonly scope: ScopeRef;
+};
+
+/** Stands in place of what the person's role may not read. */
+export function ClosedNote({ title, methods, scope }: ClosedNoteProps) {
+  const who = useWhoMay(methods, { scope, isEnabled: true });
+  return (
+    <EmptyState icon={<Lock />} title={`${title}: not open to you`}>
+      {who} may read this.
+    </EmptyState>
+  );
+}
+
+type WhoMayOptions = { readonly scope: ScopeRef | undefined; readonly isEnabled: boolean };
+
+/** Returns the titles of the roles that may call one of the methods. */
+function useWhoMay(methods: readonly DescMethod[], { scope, isEnabled }: WhoMayOptions): string {
   const projectId = useProjectId();
   const { level, id } = scope ?? { level: "project", id: projectId ?? "" };
-  const isAllowed = useMay(scope)(method);
-  const { data } = useRpc(
-    MemberService.method.listRoles,
-    {},
-    { staleMs: 60_000, isEnabled: !isAllowed },
-  );
-  if (isAllowed) return null;
+  const { data } = useRpc(MemberService.method.listRoles, {}, { staleMs: 60_000, isEnabled });
   const titles = (data?.data ?? [])
     .filter(({ levels }) => levels.includes(level))
     .filter(({ permissions }) => {
       const grants = [{ scopeType: level, scopeId: id, permissions }];
-      return mayCall(grants, method, { level, ids: { [level]: id } });
+      return methods.some((one) => mayCall(grants, one, { level, ids: { [level]: id } }));
     })
     .map(({ title }) => title);
-  const who = titles.length === 0 ? "An administrator" : titles.join(" or ");
-  return <p className="soft">You may read this. {who} may change it.</p>;
+  return titles.length === 0 ? "An administrator" : titles.join(" or ");
 }

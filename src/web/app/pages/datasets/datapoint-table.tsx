@@ -121,8 +121,9 @@ export function DatapointTable(props: DatapointTableProps) {
               )
             }
           >
-            Import JSON Lines, CSV or Parquet, take events that match a filter, or write one by
-            hand.
+            {onImport
+              ? "Import JSON Lines, CSV or Parquet, take events by filters, or write one by hand."
+              : null}
           </EmptyState>
         }
       />

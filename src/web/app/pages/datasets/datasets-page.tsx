@@ -134,8 +134,8 @@ function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
         {...more}
         empty={
           <EmptyState icon={<Database />} title="No datasets yet" action={create}>
-            A dataset holds the inputs that experiments run on. Create one, then fill it from events
-            or from a file.
+            A dataset holds the inputs that experiments run on. It is filled from events or from a
+            file.
           </EmptyState>
         }
       />

@@ -24,8 +24,8 @@ export function Reliability({ metric }: { readonly metric: Metric }) {
   if (!first) {
     return (
       <EmptyState title="No scores of people yet">
-        Make an evaluator of type People and score events in a queue: then this page shows how far
-        the two agree.
+        Once an evaluator of type People has scores from a queue, this page shows how far the two
+        agree.
       </EmptyState>
     );
   }
@@ -55,8 +55,8 @@ function Agreement({ metric, against }: { readonly metric: Metric; readonly agai
   if (!found?.overall || found.overall.n === 0) {
     return (
       <EmptyState title="No event has both scores">
-        People have scored {formatCounted(found?.humanScored ?? 0, "event")}. Run a backfill over
-        them, or let people score events that the evaluator has scored.
+        People have scored {formatCounted(found?.humanScored ?? 0, "event")}. A backfill over them
+        gives them the other score, as does a queue of events that the evaluator has scored.
       </EmptyState>
     );
   }

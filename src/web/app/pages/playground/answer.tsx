@@ -12,11 +12,13 @@ import { TextView } from "../../design/text-view.tsx";
 import { Cost, Duration, KeyValue, Tokens } from "../../design/values.tsx";
 import type { Run } from "./run.ts";
 
-export function Answer({ run }: { readonly run: Run | undefined }) {
+type AnswerProps = { readonly run: Run | undefined; readonly mayRun: boolean };
+
+export function Answer({ run, mayRun }: AnswerProps) {
   if (!run) {
     return (
       <EmptyState icon={<MessageSquareText />} title="No answer yet">
-        Choose a model and run the messages.
+        {mayRun ? "Choose a model and run the messages." : null}
       </EmptyState>
     );
   }

@@ -59,7 +59,7 @@ export function ModelColumn(props: ModelColumnProps) {
           />
         ) : null}
       </header>
-      <Answer run={run} />
+      <Answer run={run} mayRun={mayRun} />
     </section>
   );
 }

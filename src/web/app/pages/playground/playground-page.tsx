@@ -5,6 +5,7 @@ import { Columns2, History as HistoryIcon, RotateCcw, Save } from "lucide-react"
 import { useCallback, useEffect, useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
+import { ProviderCredentialService } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { CodeEditor } from "../../design/code-editor.tsx";
@@ -26,6 +27,7 @@ import { SavePrompt } from "./save-prompt.tsx";
 import "./playground.css";
 
 const { streamChat } = GenerationService.method;
+const { createProviderCredential } = ProviderCredentialService.method;
 const { createConfiguration, updateConfiguration } = ConfigurationService.method;
 
 export function PlaygroundPage() {
@@ -226,6 +228,7 @@ function LeftOut({ draft: { leftOut = [] }, onChange }: PartProps) {
 function NoProvider() {
   const projectId = useCurrentProjectId();
   const { data, error, refetch } = useModels();
+  const maySetUp = useMay()(createProviderCredential);
   if (error && !data) {
     return (
       <>
@@ -241,9 +244,13 @@ function NoProvider() {
   return (
     <p className="playground-banner" role="status">
       No provider is set up for this project, so no model can answer.{" "}
-      <Link to="/app/p/$projectId/settings" params={{ projectId }} search={{ tab: "providers" }}>
-        Set up a provider
-      </Link>
+      {maySetUp ? (
+        <Link to="/app/p/$projectId/settings" params={{ projectId }} search={{ tab: "providers" }}>
+          Set up a provider
+        </Link>
+      ) : (
+        "An administrator of the project can set one up."
+      )}
     </p>
   );
 }

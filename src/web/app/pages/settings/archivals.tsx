@@ -32,8 +32,6 @@ export function Archivals({ orgId }: { readonly orgId: string }) {
   if (isFollowing !== isAnyRunning) setFollowing(isAnyRunning);
   const retry = () => void pages.refetch();
   if (pages.error && archivals.length === 0) {
-    // The answer to a person who may not know of archivals.
-    if (pages.error.errorCode === "NOT_FOUND") return <NoArchivals />;
     return <ErrorState error={pages.error} onRetry={retry} />;
   }
   if (pages.isPending) return <Loading what="Loading the archivals" />;

@@ -52,8 +52,8 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
       <ReadOnlyNote method={method.updateBudget} scope={scope} />
       {list.data.data.length === 0 ? (
         <EmptyState icon={<Wallet />} title="No budget">
-          A budget refuses model calls once a day or a month has cost an amount. Add one before a
-          loop spends more than you meant.
+          A budget refuses model calls once a day or a month has cost an amount.
+          {may(method.createBudget) ? " Add one before a loop spends more than you meant." : null}
         </EmptyState>
       ) : null}
       <ul className="budget-list" aria-label="Budgets">

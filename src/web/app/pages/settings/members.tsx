@@ -46,8 +46,10 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
       {members.isPending ? <Loading what="Loading members" /> : null}
       {rows.length === 0 && !members.isPending ? (
         <EmptyState icon={<Users />} title="No members here">
-          People with a role above this scope have access too. Add a person by e-mail to give a role
-          in this scope alone.
+          People with a role above this scope have access too.
+          {may(method.addMember)
+            ? " Add a person by e-mail to give a role in this scope alone."
+            : null}
         </EmptyState>
       ) : null}
       {rows.length > 0 ? (

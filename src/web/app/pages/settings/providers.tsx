@@ -51,7 +51,8 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
       ) : rows.length === 0 ? (
         <EmptyState title="No provider of its own">
           This {levelNames[scope.level]} uses the providers of the scopes above it and of the
-          deployment. Add one to use your own account there.
+          deployment.
+          {may(method.createProviderCredential) ? " Add one to use your own account there." : null}
         </EmptyState>
       ) : (
         <CredentialTable may={may} rows={rows} onEdit={setOpen} onRemove={setLeaving} />

@@ -13,6 +13,7 @@ import { RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
+import { ClosedNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { Archivals } from "./archivals.tsx";
 import { AuditLog } from "./audit-log.tsx";
@@ -74,9 +75,8 @@ export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsPr
   if (error && !data) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Loading the settings" />;
   // A tab of the address stays, so that the person reads why it is empty.
-  const tabs = tabsOf[scope.level].filter(
-    (one) => one === tab || (readsOf[one]?.some(may) ?? true),
-  );
+  const isOpen = (one: string): boolean => readsOf[one]?.some(may) ?? true;
+  const tabs = tabsOf[scope.level].filter((one) => one === tab || isOpen(one));
   const chosen = tab !== undefined && tabs.includes(tab) ? tab : "general";
   return (
     <div className="settings-tabs">
@@ -89,7 +89,15 @@ export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsPr
           label: tabNames[value] ?? value,
           content: (
             <div className="settings-tab" key={scope.id}>
-              {contentOf(value, scope, data, onArchived)}
+              {isOpen(value) ? (
+                contentOf(value, scope, data, onArchived)
+              ) : (
+                <ClosedNote
+                  title={tabNames[value] ?? value}
+                  methods={readsOf[value] ?? []}
+                  scope={scope}
+                />
+              )}
             </div>
           ),
         }))}
