@@ -163,14 +163,13 @@ export function createNotifications(options: NotificationsOptions): Notification
 
   async function insert(
     owner: Owner,
-    notice: Notice,
-    id = createUuid(),
+    { id, state, ...notice }: Notice & Pick<NotificationRow, "id" | "state">,
   ): Promise<string | undefined> {
     const key = { projectId: owner.project.projectId, ownerId: owner.id };
     const sql = database.sql();
     const target = (await store.findTargets(sql, key))?.targets[notice.role];
     if (!target) return undefined;
-    const row = { ...notice, id, channel: target.channel };
+    const row = { ...notice, id, state, channel: target.channel };
     if (!(await store.insertNotification(sql, key, row))) return undefined;
     await store.deleteOldNotifications(sql, key, notificationsKept);
     return id;
@@ -205,8 +204,8 @@ export function createNotifications(options: NotificationsOptions): Notification
       await store.deleteTargets(database.sql(), { projectId: project.projectId, ownerId: id });
     },
 
-    async append(owner, { actor, notificationId, ...notice }) {
-      const id = await insert(owner, notice, notificationId);
+    async append(owner, { actor, notificationId = createUuid(), ...notice }) {
+      const id = await insert(owner, { ...notice, id: notificationId, state: "pending" });
       if (id === undefined) return undefined;
       const { projectId, orgId } = owner.project;
       const { title } = notice;
@@ -248,7 +247,8 @@ export function createNotifications(options: NotificationsOptions): Notification
               retryAfterSeconds,
             });
           }
-          const id = await insert(owner, notice);
+          // Failed until the target takes it: if this process ends, no other one sends the test.
+          const id = await insert(owner, { ...notice, id: createUuid(), state: "failed" });
           const inserted = id && (await store.findNotification(sql, projectId, id));
           return inserted || refuse("kind", `there is no target for ${notice.role}`);
         });

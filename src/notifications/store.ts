@@ -100,11 +100,11 @@ export async function deleteTargets(sql: Sql, key: OwnerKey): Promise<void> {
     where project_id = ${key.projectId} and owner_id = ${key.ownerId}`;
 }
 
-/** Inserts a notification; returns false if there is one of this id. */
+/** Inserts a notification without attempts; returns false if there is one of this id. */
 export async function insertNotification(
   sql: Sql,
   { projectId, ownerId }: OwnerKey,
-  notice: Notice & { readonly id: string; readonly channel: Channel },
+  notice: Notice & Pick<NotificationRow, "id" | "channel" | "state">,
 ): Promise<boolean> {
   const rows = await sql`
     insert into notifications (
@@ -112,7 +112,7 @@ export async function insertNotification(
     )
     values (
       ${notice.id}, ${projectId}, ${ownerId}, ${notice.role}, ${notice.type}, ${notice.channel},
-      ${notice.title}, ${notice.body}, ${JSON.stringify(notice.data)}::text::json, 'pending'
+      ${notice.title}, ${notice.body}, ${JSON.stringify(notice.data)}::text::json, ${notice.state}
     )
     on conflict do nothing
     returning 1`;
@@ -153,7 +153,7 @@ export async function listNotifications(
     limit ${limit}`;
 }
 
-/** Adds an attempt, over a channel, to a notification that waits. */
+/** Adds an attempt, over a channel, to a notification that was not delivered. */
 export async function addAttempt(
   sql: Sql,
   { projectId, id }: Pick<NotificationRow, "projectId" | "id">,
@@ -169,7 +169,7 @@ export async function addAttempt(
       attempts = (attempts::jsonb || ${JSON.stringify([attempt])}::text::jsonb)::json,
       state = ${state},
       delivered_at = case when ${state} = 'delivered' then clock_timestamp() end
-    where project_id = ${projectId} and notification_id = ${id} and state = 'pending'`;
+    where project_id = ${projectId} and notification_id = ${id} and state <> 'delivered'`;
 }
 
 /** Deletes all but the newest notifications of an owner; those that wait stay. */

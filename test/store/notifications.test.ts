@@ -7,7 +7,11 @@ import { createAddressGuard } from "../../src/base/address-guard.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { findProject, createScopes } from "../../src/controlplane/scopes/scopes.ts";
-import { createNotifications, type Notifications } from "../../src/notifications/notifications.ts";
+import {
+  createNotifications,
+  type Notifications,
+  type NotificationsOptions,
+} from "../../src/notifications/notifications.ts";
 import * as store from "../../src/notifications/store.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import {
@@ -22,6 +26,7 @@ import { givenAProject } from "../support/project.ts";
 let testDatabase: TestDatabase;
 let receiver: Receiver;
 let mail: MailReceiver;
+let parts: NotificationsOptions;
 let notifications: Notifications;
 
 beforeAll(async () => {
@@ -29,13 +34,14 @@ beforeAll(async () => {
   receiver = await startReceiver();
   mail = await startMailReceiver();
   const { database } = testDatabase;
-  notifications = createNotifications({
+  parts = {
     ...{ database, outbox: createOutbox(database) },
     mail: { url: mail.url, from: "alerts@waggle.example" },
     keys: createEncryptionKeys([{ id: "test", key: Buffer.alloc(32, 7) }]),
     addressGuard: createAddressGuard({ privateHosts: [receiver.host] }),
     members: { findInside: () => Promise.resolve([]) },
-  });
+  };
+  notifications = createNotifications(parts);
 });
 afterAll(async () => {
   await receiver.stop();
@@ -138,6 +144,22 @@ test("a mail that one of its addresses refuses has failed, and says so", async (
   expect(mail.mails.map(({ to }) => to)).toEqual([["ops@a.example"]]);
 });
 
+test("a test that is cut off has failed, since nothing sends it again", async () => {
+  const owner = await givenAnOwner("EMAIL", { emails: ["ops@a.example"] });
+  const members = { findInside: () => Promise.reject(new Error("cut off")) };
+  const cutOff = createNotifications({ ...parts, members });
+
+  await expect(cutOff.test(owner, notice)).rejects.toThrow("cut off");
+  const got = await notifications.test(owner, notice);
+
+  const { items } = await notifications.list(owner, { limit: 2, after: undefined });
+  expect(got).toMatchObject({ state: "delivered", attempts: [{ error: null }] });
+  expect(items.map(({ state, attempts }) => [state, attempts.length])).toEqual([
+    ["delivered", 1],
+    ["failed", 0],
+  ]);
+});
+
 test("names make no links and mentions in Slack", async () => {
   const owner = await givenAnOwner("SLACK");
   receiver.received.length = 0;
@@ -153,9 +175,8 @@ test("the log keeps the newest notifications, and those that wait", async () => 
   const key = { projectId: owner.project.projectId, ownerId: owner.id };
   const sql = testDatabase.database.sql();
   const ids = Array.from({ length: 6 }, () => createUuid());
-  for (const id of ids) {
-    await store.insertNotification(sql, key, { ...notice, id, channel: "WEBHOOK" });
-  }
+  const waiting = { ...notice, channel: "WEBHOOK", state: "pending" } as const;
+  for (const id of ids) await store.insertNotification(sql, key, { ...waiting, id });
   for (const id of ids.slice(1)) {
     const attempt = { atMs: Date.now(), error: null };
     const sent = { attempt, state: "delivered", channel: "WEBHOOK" } as const;
