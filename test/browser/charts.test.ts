@@ -324,6 +324,8 @@ describe("an alert", () => {
     await page.getByText("Muted: checks go on, nothing is sent.").waitFor();
     await page.keyboard.press("p");
     await page.getByText("Paused: it is not checked.").waitFor();
+    const facts = page.getByRole("region", { name: "Condition" });
+    expect(await facts.getByText("Next check").locator("..").locator("time").count()).toBe(0);
     await page.getByRole("button", { name: "More acts" }).click();
     await page.getByRole("menuitem", { name: /Resume/ }).click();
     await page.getByText("Muted: checks go on, nothing is sent.").waitFor();

@@ -246,7 +246,8 @@ function ReplaceSecret({ alert, isOpen, onClose }: PanelProps) {
 }
 
 function AlertFacts({ alert }: { readonly alert: Alert }) {
-  const { thresholds, notificationDetails, lastTrigger, nextWindowEnd, minimumSampleSize } = alert;
+  const { thresholds, notificationDetails, minimumSampleSize } = alert;
+  const { isActive, lastTrigger, nextWindowEnd } = alert;
   const { resolved } = thresholds ?? {};
   const format = formatOfThreshold(alert);
   return (
@@ -289,7 +290,9 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
           },
           {
             label: "Next check",
-            value: <Time value={nextWindowEnd && timestampMs(nextWindowEnd)} />,
+            value: (
+              <Time value={isActive && nextWindowEnd ? timestampMs(nextWindowEnd) : undefined} />
+            ),
           },
         ]}
       />
