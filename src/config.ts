@@ -23,6 +23,7 @@ import {
   parseOrigins,
   parsePostgresUrl,
   parseScopes,
+  parseSender,
   parseSmtpUrl,
   parseSwitch,
   parseText,
@@ -109,11 +110,7 @@ const table = {
       "off",
     ),
   },
-  rolesManifest: setting(
-    "roles-manifest",
-    "YAML file that replaces the built-in roles",
-    parseOptional,
-  ),
+  rolesManifest: setting("roles-manifest", "YAML file that replaces built-in roles", parseOptional),
   adminEmail: setting("admin-email", "administrator without OIDC", parseEmail, "admin@localhost"),
   /** Automatic: one data plane for each organization; changes of data planes are refused. */
   dataplaneAssignment: setting(
@@ -181,7 +178,7 @@ const table = {
   ),
   /** Server of e-mails of alerts; undefined: none are sent. */
   smtpUrl: setting("smtp-url", "mail server: smtp://user:password@host:587", parseSmtpUrl),
-  smtpFrom: setting("smtp-from", "sender of mails", parseText, "Waggle <waggle@localhost>"),
+  smtpFrom: setting("smtp-from", "sender of mails", parseSender, "Waggle <waggle@localhost>"),
   webhookPrivateHosts: setting(
     "webhook-private-hosts",
     "private host or host:port that webhooks may lead to",

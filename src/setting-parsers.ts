@@ -164,10 +164,22 @@ export function parseObject(text: string, wanted: string): JsonObject {
   return value;
 }
 
-const postgresUrlForm = "must be a URL such as postgres://user:password@host:5432/database";
+const postgresUrlForm =
+  "must be a URL such as postgres://user:password@host:5432/database, with %25 for a % in it";
 
 function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+  const url = /^postgres(ql)?:\/\//.test(text) ? URL.parse(text) : null;
+  return url !== null && isDecodable(url.username + url.password + url.host);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    // URIError: a % without two digits, or bytes that are no UTF-8. The driver fails with it too.
+    return false;
+  }
 }
 
 /** Returns the text of a Postgres URL; undefined for an empty one. */
@@ -230,6 +242,15 @@ export function parseScopes(text: string): readonly string[] {
   const scopes = text.split(/[\s,]+/).filter((scope) => scope !== "");
   if (!scopes.includes("openid")) throw new Error("must include openid");
   return Object.freeze(scopes);
+}
+
+/** Returns the text unchanged: an e-mail address, alone or as `Name <address>`. */
+export function parseSender(text: string): string {
+  if (!/^(?:[^<>\p{Cc}]*<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/u.test(text)) {
+    const wanted = "an e-mail address, alone or as Waggle <waggle@example.org>";
+    throw new Error(`must be ${wanted}, not ${JSON.stringify(text)}`);
+  }
+  return text;
 }
 
 /** Returns an e-mail address in lower case. */

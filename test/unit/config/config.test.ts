@@ -61,6 +61,33 @@ describe("readConfig", () => {
     );
   });
 
+  test.each(["secret%", "secret%zz", "secret%ff"])(
+    "refuse the Postgres password %j",
+    (password) => {
+      const read = () => readConfig({ "database-url": `postgres://u:${password}@h/db` }, {});
+
+      expect(read).toThrow("DATABASE_URL (--database-url) must be a URL such as postgres://");
+      expect(read).toThrow("%25 for a %");
+      expect(read).not.toThrow("secret");
+    },
+  );
+
+  test.each(["nobody", "<a@b", "a@b\r\nBcc: <c@d>", "<a@b> <c@d>"])(
+    "refuse the sender %j",
+    (from) => {
+      expect(() => readConfig({}, { WAGGLE_SMTP_FROM: from })).toThrow(
+        "WAGGLE_SMTP_FROM (--smtp-from) must be an e-mail address",
+      );
+    },
+  );
+
+  test.each(["a@b", "<a@b>", "Waggle, the bees <waggle@example.org>", '"W" <a@b>'])(
+    "take the sender %j",
+    (from) => {
+      expect(readConfig({}, { WAGGLE_SMTP_FROM: from }).smtpFrom).toBe(from);
+    },
+  );
+
   test("reads clusters from a JSON object", () => {
     const clusters = { eu: "postgres://u:p@eu/db", "us-1_b": "postgresql:///db?host=/run" };
 
@@ -78,6 +105,7 @@ describe("readConfig", () => {
     { value: `{"${"a".repeat(65)}": "postgres://u:secret@h/db"}`, want: "must have ids of" },
     { value: '{"eu": "mysql://u:secret@h/db"}', want: "of eu must be a URL such as postgres://" },
     { value: '{"eu": "postgres://u:secret@h:port/db"}', want: "of eu must be a URL" },
+    { value: '{"eu": "postgres://u:secret%@h/db"}', want: "of eu must be a URL" },
     { value: '{"eu": {"url": "postgres://u:secret@h/db"}}', want: "of eu must be a URL" },
   ])("refuses clusters $value, without its password", ({ value, want }) => {
     const read = () => readConfig({}, { WAGGLE_CLUSTERS: value });
