@@ -48,6 +48,8 @@ export function createLoggerTo(to: DestinationStream, level: string): Logger {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      // The name that Temporal's SDK gives to the cause; pino knows `err` alone.
+      serializers: { error: pino.stdSerializers.err },
       formatters: {
         log: (fields) => (namesAuthorization(fields, 1) ? hide(fields, 1) : fields),
       },

@@ -53,6 +53,15 @@ describe("a line of the log", () => {
     expect(hidden).toMatchObject({ err: want });
   });
 
+  test("keeps them where Temporal's SDK logs a failed activity or workflow", () => {
+    const [line] = linesOf((logger) => {
+      logger.warn({ error: new Error("broken") }, "Activity failed");
+    });
+
+    const stack = expect.stringContaining("at ") as string;
+    expect(line).toMatchObject({ error: { message: "broken", stack } });
+  });
+
   test("may hold an object that holds itself", () => {
     const fields: Record<string, unknown> = { a: 1 };
     fields["self"] = fields;
