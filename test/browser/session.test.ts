@@ -94,6 +94,21 @@ describe("a session", () => {
     expect(faults).toEqual([]);
   });
 
+  test("stands the bars of all levels on one axis", async () => {
+    const { page } = await app.open(pathOf("middle"));
+    await row(page, "answer").waitFor();
+
+    const axes = page.locator(".trace-head .trace-time, .trace-row .trace-time");
+    const lefts = await axes.evaluateAll((all) =>
+      (all as unknown as { getBoundingClientRect(): { left: number } }[]).map(
+        (one) => one.getBoundingClientRect().left,
+      ),
+    );
+
+    expect(lefts.length).toBeGreaterThan(4);
+    expect(new Set(lefts).size).toBe(1);
+  });
+
   test("is walked by keys, folded, and searched", async () => {
     const { page, faults, findings } = await app.open(pathOf("middle"));
     await row(page, "answer").waitFor();

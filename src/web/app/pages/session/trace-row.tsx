@@ -42,9 +42,10 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
       onClick={() => onSelect(at)}
       onDoubleClick={() => isBranch && onToggle(at)}
     >
-      <span className="trace-step" style={{ paddingLeft: Math.min(depth, indentsMax) * indentPx }}>
+      <span className="trace-step">
         <span
           className="trace-fold"
+          style={{ marginLeft: Math.min(depth, indentsMax) * indentPx }}
           data-open={isBranch && !isFolded}
           onClick={(click) => {
             if (!isBranch) return;
