@@ -119,6 +119,45 @@ describe("experiments", () => {
     expect(faults).toEqual([]);
   });
 
+  test("compare selected runs of two pages, and go back by one step from a name", async () => {
+    const { page, faults } = await app.open("/app/components");
+    // The service is asked for pages of one run each.
+    await page.route("**/ListRuns", async (route) => {
+      const input = route.request().postDataJSON() as object;
+      await route.continue({ postData: JSON.stringify({ ...input, limit: 1 }) });
+    });
+    await page.goto(app.service.url + path());
+    await page.getByRole("row").filter({ hasText: "Run better" }).getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Older" }).click();
+    await page.getByRole("row").filter({ hasText: "Run base" }).getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Compare two" }).click();
+    await page.getByRole("article", { name: "quality" }).waitFor();
+    expect(page.url()).toContain("base=base&new=better");
+
+    await page.goBack();
+    await page.getByRole("searchbox", { name: "Name of a run" }).pressSequentially("better");
+    await page.waitForURL(/name=better/);
+    await page.goBack();
+
+    await page.waitForURL(/page=2$/);
+    expect(await page.getByRole("searchbox", { name: "Name of a run" }).inputValue()).toBe("");
+    expect(faults).toEqual([]);
+  });
+
+  test("start on a dataset that stands behind a hundred newer ones", async () => {
+    for (let index = 0; index < 100; index += 1) {
+      await app.call("POST", "/v1/datasets", { name: `Newer ${index}` });
+    }
+    const { page, faults } = await app.open(path());
+    await page.getByRole("button", { name: "Start run" }).first().click();
+    const dataset = page.getByRole("dialog").getByRole("combobox", { name: "Dataset" });
+
+    await dataset.selectOption("Orders");
+
+    expect(await dataset.locator("option:checked").textContent()).toBe("Orders");
+    expect(faults).toEqual([]);
+  });
+
   test("tell the scores of one metric on two kinds of events apart", async () => {
     const { page, faults } = await app.open(path("?base=base&new=better"));
     const onCalls = page.getByRole("article", { name: "brief on call" });

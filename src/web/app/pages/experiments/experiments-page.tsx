@@ -1,7 +1,8 @@
 // The experiment runs of a project; two that are selected are compared.
 
-import { GitCompareArrows, FlaskConical, Plus, Search } from "lucide-react";
-import { useCallback, useState } from "react";
+import { GitCompareArrows, FlaskConical, Plus } from "lucide-react";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useCallback, useMemo, useState } from "react";
 import {
   type ListRunsResponse,
   type Run,
@@ -11,7 +12,7 @@ import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
-import { Input } from "../../design/input.tsx";
+import { SearchBox } from "../../design/search-box.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -53,7 +54,7 @@ function Runs() {
   const { projectId } = experimentsRoute.useParams();
   const { name = "", page = 1 } = experimentsRoute.useSearch();
   const setSearch = useSearchChange<ExperimentsSearch>();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlyMap<string, Run>>(new Map());
   const mayCreate = useMay()(ExecutionService.method.executeRun);
   const [isCreating, setCreating] = useState(false);
   const start = () => setCreating(true);
@@ -64,8 +65,16 @@ function Runs() {
   );
   const { data } = list;
   const { onOpen, hrefOf } = useRunPages(projectId);
-  // The list is newest first: of two, the later one is the base.
-  const [later, earlier] = (data?.evaluations ?? []).filter(({ id }) => selected.has(id));
+  // The two may stand on different pages. The older one is the base.
+  const [later, earlier] = [...selected.values()].sort((a, b) => createdMs(b) - createdMs(a));
+  const selectedIds = useMemo(() => new Set(selected.keys()), [selected]);
+  const select = (ids: ReadonlySet<string>): void => {
+    const known = new Map([
+      ...selected,
+      ...(data?.evaluations ?? []).map((run) => [run.id, run] as const),
+    ]);
+    setSelected(new Map([...known].filter(([id]) => ids.has(id))));
+  };
   const compare = () => {
     if (later && earlier) setSearch({ base: earlier.id, new: later.id });
   };
@@ -105,8 +114,8 @@ function Runs() {
           columns={runColumns}
           rows={data.evaluations}
           idOf={({ id }) => id}
-          selected={selected}
-          onSelect={setSelected}
+          selected={selectedIds}
+          onSelect={select}
           onOpen={onOpen}
           hrefOf={hrefOf}
           empty={
@@ -122,6 +131,10 @@ function Runs() {
       ) : null}
     </Page>
   );
+}
+
+function createdMs({ createdAt }: Run): number {
+  return createdAt ? timestampMs(createdAt) : 0;
 }
 
 type PagerProps = {
@@ -152,17 +165,13 @@ type RunsToolbarProps = {
 
 function RunsToolbar({ name, page, list: data }: RunsToolbarProps) {
   const setSearch = useSearchChange<ExperimentsSearch>();
+  const rename = useCallback(
+    (words: string) => setSearch({ name: words === "" ? undefined : words, page: undefined }),
+    [setSearch],
+  );
   return (
     <>
-      <Input
-        icon={<Search />}
-        aria-label="Name of a run"
-        placeholder="Name of a run"
-        defaultValue={name}
-        onChange={({ target }) =>
-          setSearch({ name: target.value === "" ? undefined : target.value, page: undefined })
-        }
-      />
+      <SearchBox label="Name of a run" placeholder="Name of a run" words={name} onChange={rename} />
       <span className="soft" role="status">
         {data?.pagination ? formatCounted(data.pagination.total, "run") : ""}
       </span>

@@ -13,7 +13,7 @@ import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { Field, Input, Select } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 
 export type NewRunDialogProps = {
   readonly onClose: () => void;
@@ -36,8 +36,10 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
     environment: "",
     model: "",
   });
-  const prompts = useRpc(ConfigurationService.method.listConfigurations, {}).data?.configurations;
-  const datasets = useRpc(DatasetService.method.listDatasets, { limit: 100 }).data?.datasets;
+  const promptList = useRpc(ConfigurationService.method.listConfigurations, {});
+  const datasetList = useRpc(DatasetService.method.listDatasets, { limit: 1_000 });
+  const prompts = promptList.data?.configurations;
+  const datasets = datasetList.data?.datasets;
   const values = {
     ...typed,
     prompt: typed.prompt || (prompts?.[0]?.id ?? ""),
@@ -74,12 +76,16 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
           start.mutate(values);
         }}
       >
-        <Choices
-          values={values}
-          prompts={prompts?.map(({ id, name }) => ({ value: id, label: name })) ?? []}
-          datasets={datasets?.map(({ id, name }) => ({ value: id, label: name })) ?? []}
-          onChange={change}
-        />
+        <ReadState read={promptList} what="Loading the prompts" isInline />
+        <ReadState read={datasetList} what="Loading the datasets" isInline />
+        {prompts && datasets ? (
+          <Choices
+            values={values}
+            prompts={prompts.map(({ id, name }) => ({ value: id, label: name }))}
+            datasets={datasets.map(({ id, name }) => ({ value: id, label: name }))}
+            onChange={change}
+          />
+        ) : null}
         {start.error ? <ErrorState error={start.error} isInline /> : null}
       </form>
     </Dialog>

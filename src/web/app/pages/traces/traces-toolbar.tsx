@@ -6,7 +6,7 @@ import { Segments } from "../../design/tabs.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import type { Question } from "./question.ts";
 import type { Changes, EventKind, TracesSearch } from "./search.ts";
-import { SearchBox } from "./search-box.tsx";
+import { SearchBox } from "../../design/search-box.tsx";
 import { useFields, useSuggestions } from "./use-catalogue.ts";
 
 export type TracesToolbarProps = {
@@ -34,6 +34,8 @@ export function TracesToolbar({ search, setSearch, question }: TracesToolbarProp
   return (
     <>
       <SearchBox
+        label="Search in names, errors, inputs and outputs"
+        placeholder="Search text…"
         field={field}
         words={search.q ?? ""}
         onChange={(words) => setSearch({ q: words === "" ? undefined : words })}

@@ -1,19 +1,21 @@
-// Free-text search: words that the name, the error, the inputs or the outputs of an event contain.
+// SearchBox: the words of a search, which go to the address once typing rests.
 
 import { Search } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
-import { Input } from "../../design/input.tsx";
+import { Input } from "./input.tsx";
 
 export type SearchBoxProps = {
+  readonly label: string;
+  readonly placeholder: string;
   readonly words: string;
   readonly onChange: (words: string) => void;
-  readonly field: RefObject<HTMLInputElement | null>;
+  readonly field?: RefObject<HTMLInputElement | null>;
 };
 
 /** Time after the last key at which the list is asked. */
 const quietMs = 350;
 
-export function SearchBox({ words, onChange, field }: SearchBoxProps) {
+export function SearchBox({ label, placeholder, words, onChange, field }: SearchBoxProps) {
   const [typed, setTyped] = useState(words);
   const [shown, setShown] = useState(words);
   // The address changed by itself, such as by the browser's back button or a saved view.
@@ -39,8 +41,8 @@ export function SearchBox({ words, onChange, field }: SearchBoxProps) {
         ref={field}
         type="search"
         icon={<Search aria-hidden />}
-        aria-label="Search in names, errors, inputs and outputs"
-        placeholder="Search text…"
+        aria-label={label}
+        placeholder={placeholder}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
         onKeyDown={(event) => {
