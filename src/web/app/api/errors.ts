@@ -63,13 +63,32 @@ export function toApiError(error: unknown): ApiError {
   const [info] = connectError.findDetails(ErrorInfoSchema);
   // The browser says no more of a call that got no answer than that it failed.
   const isUnanswered = error instanceof ConnectError && error.cause instanceof TypeError;
-  const errorCode = isUnanswered ? "UNREACHABLE" : (info?.reason ?? codeNames(connectError.code));
-  const message = isUnanswered
-    ? "The service does not answer."
-    : connectError.rawMessage || messageOf(errorCode);
+  const { errorCode, message } = isUnanswered
+    ? { errorCode: "UNREACHABLE", message: "The service does not answer." }
+    : (toForeign(connectError) ?? toSpoken(connectError, info?.reason));
   const isTransient = isUnanswered || transientCodes.includes(connectError.code);
   const unrecordedField = info?.metadata["unrecorded_field"];
   return new ApiError(message, { errorCode, unrecordedField, isTransient, cause: error });
+}
+
+/** Answers of proxies that a person can do something about, by status. */
+const foreignAnswers: Readonly<Record<string, Spoken>> = {
+  "413": { errorCode: "BODY_TOO_LARGE", message: "A proxy refused so large a request." },
+  "429": { errorCode: "TOO_MANY_REQUESTS", message: "There were too many requests at once." },
+};
+
+type Spoken = { readonly errorCode: string; readonly message: string };
+
+/**
+ * Returns words for an answer that the service did not write, such as the page of a proxy: the
+ * library knows nothing of it but the status or the type.
+ */
+function toForeign({ rawMessage }: ConnectError): Spoken | undefined {
+  const [, status] = /^HTTP (\d+)$/.exec(rawMessage) ?? [];
+  if (status === undefined && !rawMessage.startsWith("unsupported content type")) return undefined;
+  const detail = status === undefined ? "with a page of its own" : `with status ${status}`;
+  const message = `A proxy in front of the service answered in its place, ${detail}.`;
+  return foreignAnswers[status ?? ""] ?? { errorCode: "UNREACHABLE", message };
 }
 
 /** Returns whether the page itself cancelled the call; such an error is not shown. */
@@ -82,8 +101,8 @@ function codeNames(code: Code): string {
   return Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 }
 
-function messageOf(errorCode: string): string {
-  return errorCode === "NOT_FOUND"
-    ? "There is no such thing here."
-    : `The service answered ${errorCode}.`;
+function toSpoken({ code, rawMessage }: ConnectError, reason = codeNames(code)): Spoken {
+  const unexplained =
+    reason === "NOT_FOUND" ? "There is no such thing here." : `The service answered ${reason}.`;
+  return { errorCode: reason, message: rawMessage || unexplained };
 }
