@@ -52,6 +52,21 @@ describe("the settings of a project", () => {
     expect(faults).toEqual([]);
   });
 
+  test("read the deletions again after a failure, and claim nothing meanwhile", async () => {
+    const { page, faults } = await app.open("/app/components");
+    const json = { code: "unavailable", message: "The database is away." };
+    await page.route("**/ListRetentionRuns", (route) => route.fulfill({ status: 503, json }));
+    await page.goto(app.service.url + path("retention"));
+    await page.getByText("The database is away.").waitFor();
+    expect(await page.getByText("None so far.").count()).toBe(0);
+    await page.unroute("**/ListRetentionRuns");
+
+    await page.getByRole("button", { name: "Try again" }).click();
+
+    await page.getByText("None so far.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("show the value of a new key once, and revoke the key", async () => {
     const { page, faults, findings, picture } = await app.open(path("keys"));
     await page.getByRole("button", { name: "Create key" }).click();

@@ -8,7 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { formatCounted, formatTime } from "../../design/format.ts";
 import { TextField } from "../../design/fields.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, Loading, ReadState } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { toMs } from "../../api/scope.ts";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -124,8 +124,8 @@ function RetentionRuns({ projectId }: { readonly projectId: string }) {
   return (
     <section>
       <h2>Deletions</h2>
-      {runs.error ? <ErrorState error={runs.error} isInline /> : null}
-      {rows.length === 0 ? <p className="settings-note">None so far.</p> : null}
+      <ReadState read={runs} what="Loading the deletions" isInline />
+      {runs.data && rows.length === 0 ? <p className="settings-note">None so far.</p> : null}
       {rows.length === 0 ? null : (
         <SettingsTable label="Deletions" columns={columns} rows={rows} idOf={({ id }) => id} />
       )}
