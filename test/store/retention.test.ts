@@ -72,17 +72,21 @@ test("a session whose id Postgres stores escaped is in its file", async () => {
 
 test("nothing goes while its file cannot be written, and its name stays the same", async () => {
   const names: string[] = [];
-  const { step, ids } = await givenADeletion(async (name, bytes) => {
+  const { step, ids, errors } = await givenADeletion(async (name, bytes) => {
     names.push(name);
     await drain(bytes);
-    if (names.length === 1) throw new Error("no space left on device");
+    if (names.length === 1) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
   });
 
   await expect(step()).rejects.toThrow("no space left");
-  const kept = await ids();
+  const [kept, failed] = [await ids(), await errors()];
   await step();
 
   expect(kept).toEqual(["a", "a1", "b", "b1"]);
+  expect(failed).toEqual([
+    "the file of the next sessions cannot be written (ENOSPC); it is tried again",
+  ]);
+  expect(await errors()).toEqual([null]);
   expect(await ids()).toEqual([]);
   expect(names[0]).toMatch(/\/000001\.parquet$/);
   expect(names[1]).toBe(names[0]);

@@ -52,5 +52,10 @@ export async function givenADeletion(
       select event_id as id from events where project_id = ${projectId} order by event_id`;
     return rows.map(({ id }) => id);
   };
-  return { step, ids, events, projectId };
+  const errors = async (): Promise<(string | null)[]> => {
+    const rows = await database.sql()<{ error: string | null }[]>`
+      select error from retention_runs where project_id = ${projectId} order by created_at`;
+    return rows.map(({ error }) => error);
+  };
+  return { step, ids, errors, events, projectId };
 }

@@ -360,6 +360,13 @@ export declare type RetentionRun = Message<"waggle.v1.RetentionRun"> & {
    * @generated from field: google.protobuf.Timestamp ended_at = 8;
    */
   endedAt?: Timestamp | undefined;
+
+  /**
+   * Why the next sessions could not be written, and nothing was deleted; null if there was no fault.
+   *
+   * @generated from field: optional string error = 9;
+   */
+  error?: string | undefined;
 };
 
 /**

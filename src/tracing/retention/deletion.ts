@@ -103,7 +103,11 @@ export function createDeletion(options: DeletionOptions): Deletion {
       const { exports } = tracingOf(project);
       if (files !== undefined && batch.old.length > 0) {
         const writing = { exports, project, sessions: batch.old, signal };
-        const written = await writeFile(files, name, writing);
+        const written = await writeFile(files, name, writing).catch(async (error: unknown) => {
+          signal.throwIfAborted();
+          await store.setError(events.sql(), run, describeFault(error));
+          throw error;
+        });
         await deleteBatch(events, run, { ...batch, file: { name, written } });
       } else {
         await deleteBatch(events, run, { ...batch, file: undefined });
@@ -214,6 +218,12 @@ async function writeFile(
   }
   await files.put(name, encodeSessions(projectId, groups()));
   return written;
+}
+
+/** Returns an error's name for the report; its message may hold a path or a bucket. */
+function describeFault(error: unknown): string {
+  const { name, code = name } = error as Error & { readonly code?: string };
+  return `the file of the next sessions cannot be written (${code}); it is tried again`;
 }
 
 type DeletedBatch = FoundBatch & {

@@ -65,6 +65,7 @@ function toRunMessage(run: RunRow): MessageInitShape<typeof RetentionRunSchema> 
     deleted: { sessions, events, scores, annotationItems, annotationScores, feedback, updates },
     skippedSessions: run.skippedSessions,
     files: [...run.files],
+    ...(run.error !== null && { error: run.error }),
     createdAt: timestampFromDate(run.createdAt),
     ...(run.endedAt && { endedAt: timestampFromDate(run.endedAt) }),
   };

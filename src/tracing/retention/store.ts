@@ -249,6 +249,8 @@ export type RunRow = Deleted & {
   readonly batches: number;
   readonly skippedSessions: number;
   readonly files: readonly string[];
+  /** Fault of the last try of the next batch; null if there was none. */
+  readonly error: string | null;
   readonly createdAt: Date;
   readonly createdAtUs: number;
   readonly endedAt: Date | null;
@@ -260,7 +262,7 @@ function selectRuns(sql: Sql): Fragment {
       run_id as id, project_id as "projectId", state, cutoff, after_us as "afterUs",
       after_id as "afterId", batches, sessions, events, scores,
       annotation_items as "annotationItems", annotation_scores as "annotationScores", feedback,
-      updates, skipped_sessions as "skippedSessions", files, created_at as "createdAt",
+      updates, skipped_sessions as "skippedSessions", files, error, created_at as "createdAt",
       ended_at as "endedAt", ${selectCreatedAtUs(sql, "created_at")}
     from retention_runs`;
 }
@@ -340,8 +342,20 @@ export async function addBatch(
       annotation_scores = annotation_scores + ${deleted.annotationScores},
       feedback = feedback + ${deleted.feedback},
       skipped_sessions = skipped_sessions + ${skipped},
-      files = files || ${file === undefined ? [] : [file]}::text[]
+      files = files || ${file === undefined ? [] : [file]}::text[],
+      error = null
     where project_id = ${projectId} and run_id = ${id}`;
+}
+
+/** Notes why the next batch of a run could not be written. */
+export async function setError(
+  sql: Sql,
+  { projectId, id }: Pick<RunRow, "projectId" | "id">,
+  error: string,
+): Promise<void> {
+  await sql`
+    update retention_runs set error = ${error}
+    where project_id = ${projectId} and run_id = ${id} and state = 'running'`;
 }
 
 export async function endRun(sql: Sql, projectId: string, id: string): Promise<void> {

@@ -98,7 +98,12 @@ const columns: readonly SettingsColumn<RetentionRun>[] = [
   { header: "Started", cell: ({ createdAt }) => <Time value={toMs(createdAt)} /> },
   {
     ...{ header: "State", isMajor: true },
-    cell: ({ state }) => <Status tone={state === "completed" ? "good" : "info"}>{state}</Status>,
+    cell: ({ state, error }) => (
+      <>
+        <Status tone={error ? "bad" : state === "completed" ? "good" : "info"}>{state}</Status>
+        {error ? ` ${error}` : null}
+      </>
+    ),
   },
   { header: "Older than", cell: ({ cutoff }) => formatTime(toMs(cutoff) ?? 0) },
   { header: "Sessions", align: "end", cell: ({ deleted }) => <Count value={deleted?.sessions} /> },
