@@ -14,6 +14,29 @@ export type DataFolder = {
   release(): Promise<void>;
 };
 
+const ofAnotherUser = "cannot be written by this user: start waggle as its owner";
+const notFolder = "is a file or lies in one: move that away";
+
+/** Faults of a folder with the way out, by the system's error code. */
+const folderFaults: Readonly<Record<string, string>> = {
+  EACCES: ofAnotherUser,
+  EPERM: ofAnotherUser,
+  EEXIST: notFolder,
+  ENOTDIR: notFolder,
+  EROFS: "is on a disk that is read-only: mount it for writing",
+  ENOSPC: "is on a disk that is full: make room",
+};
+
+/** Creates a folder that is closed to other users, unless it is there. */
+async function makeOwnFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
+    if (!isThere || !(await stat(folder)).isDirectory()) throw error;
+  }
+}
+
 /**
  * Creates the folder if necessary and takes its lock; returns undefined if another process has it.
  * The operating system releases the lock when its holder ends, even by a crash.
@@ -22,14 +45,12 @@ export async function lockDataFolder(folder: string): Promise<DataFolder | undef
   try {
     // Only the folder itself is closed to other users, not newly created folders above it.
     await mkdir(dirname(folder), { recursive: true });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeOwnFolder(folder);
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new OperatorError(
-      `${folder} cannot be written by this user: start waggle as its owner, or choose another ` +
-        "folder with --data",
-      { cause },
-    );
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    const fault = folderFaults[code] ?? `cannot be used: ${message}`;
+    throw new OperatorError(`${folder} ${fault}, or choose another folder with --data`, { cause });
   }
   const lock = takeLock(join(folder, "lock"));
   if (!lock) return undefined;

@@ -4,6 +4,7 @@
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { request } from "node:http";
+import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { sayMissing } from "../clients/environment.ts";
 import { findFreePort } from "../support/free-port.ts";
@@ -264,6 +265,23 @@ describe("a start that cannot succeed", { timeout: timeoutMs }, () => {
     expect(code).toBe(2);
     expect(output.match(/WAGGLE_PORT/g)).toHaveLength(1);
     expect(output).not.toContain("starting it again");
+  });
+
+  test.each([
+    { name: "a file", path: fileURLToPath(import.meta.url), want: "is a file or lies in one" },
+    {
+      name: "in a file",
+      path: `${fileURLToPath(import.meta.url)}/x`,
+      want: "is a file or lies in",
+    },
+    { name: "in a folder of the system's", path: "/proc/x", want: "cannot be used: ENOENT" },
+  ])("because its data folder is $name says so at once", async ({ path, want }) => {
+    const { code, output } = await run("start-once", "--data", path).ended();
+
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: expect.stringContaining(`waggle: ${path} ${want}`) as string,
+    });
   });
 
   test("because its port is in use ends at once with its exit code", async () => {
