@@ -13,9 +13,9 @@ export type EventAmounts = {
 
 /** Returns the amounts of an event's metadata; absent ones were not sent. */
 export function amountsOf(metadata: JsonObject = {}): EventAmounts {
-  const prompt = toAmount(metadata["prompt_tokens"]) ?? toAmount(metadata["input_tokens"]);
-  const completion = toAmount(metadata["completion_tokens"]) ?? toAmount(metadata["output_tokens"]);
-  const tokens = toAmount(metadata["total_tokens"]) ?? (prompt ?? 0) + (completion ?? 0);
+  const prompt = toCount(metadata["prompt_tokens"]) ?? toCount(metadata["input_tokens"]);
+  const completion = toCount(metadata["completion_tokens"]) ?? toCount(metadata["output_tokens"]);
+  const tokens = toCount(metadata["total_tokens"]) ?? (prompt ?? 0) + (completion ?? 0);
   const cost = toAmount(metadata["cost"]);
   return {
     ...(prompt !== undefined && { prompt }),
@@ -25,9 +25,20 @@ export function amountsOf(metadata: JsonObject = {}): EventAmounts {
   };
 }
 
-/** Reads a number, or its text, which exporters with text attributes only send. */
+/** Reads a count: a whole number, not negative. */
+function toCount(value: JsonValue | undefined): number | undefined {
+  const count = toAmount(value);
+  return count !== undefined && Number.isInteger(count) && count >= 0 ? count : undefined;
+}
+
+const amountMax = 1e15;
+const textLengthMax = 100;
+const decimalPattern = /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/;
+
+/** Reads a number, or decimal text, which exporters with text attributes only send. */
 function toAmount(value: JsonValue | undefined): number | undefined {
-  const isText = typeof value === "string" && value.trim() !== "";
+  const isText =
+    typeof value === "string" && value.length <= textLengthMax && decimalPattern.test(value);
   const amount = typeof value === "number" || isText ? Number(value) : NaN;
-  return Number.isFinite(amount) ? amount : undefined;
+  return Math.abs(amount) <= amountMax ? amount : undefined;
 }
