@@ -4,7 +4,7 @@ import { create, fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { ChartResultSchema } from "../../../gen/waggle/v1/chart_pb.js";
-import { toAnswer } from "../../../src/web/app/pages/charts/answer.ts";
+import { formatOf, toAnswer } from "../../../src/web/app/pages/charts/answer.ts";
 
 test.each([true, false])(
   "a last bucket that reads `other` is that of the others if the answer says so (%s)",
@@ -18,3 +18,14 @@ test.each([true, false])(
     expect(answer.buckets).toMatchObject([{ isOther: false }, { isOther: hasOtherBucket }]);
   },
 );
+
+test.each([
+  { metric: "metadata.length", value: 123_456, want: "123,456" },
+  { metric: "metadata.length", value: 12_345.6, want: "12,346" },
+  { metric: "metadata.length", value: 0.0123456, want: "0.01235" },
+  { metric: "error_rate", value: 0.0004, want: "0.04%" },
+  { metric: "error_rate", value: 0.12345, want: "12.3%" },
+  { metric: "error_rate", value: 1, want: "100%" },
+])("$value of $metric is written $want", ({ metric, value, want }) => {
+  expect(formatOf({ metric })(value)).toBe(want);
+});

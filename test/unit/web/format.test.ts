@@ -1,7 +1,7 @@
 // Values as text.
 
 import { expect, test } from "vitest";
-import { formatDuration, formatTime } from "../../../src/web/app/design/format.ts";
+import { formatDuration, formatScore, formatTime } from "../../../src/web/app/design/format.ts";
 
 test("a time has the 24 hours of the axes", () => {
   const got = formatTime(new Date(2026, 10, 27, 17, 5, 9).getTime());
@@ -15,4 +15,16 @@ test.each([
   [999.7, "1.00 s"],
 ])("a duration of %d milliseconds is %s", (ms, want) => {
   expect(formatDuration(ms)).toBe(want);
+});
+
+test.each([
+  [0.123456, "0.123"],
+  [-12.345, "-12.3"],
+  [99.96, "100"],
+  [1_234, "1234"],
+  [-1_234.5, "-1235"],
+  [1e300, "1e+300"],
+  [null, "–"],
+])("the score %j is written %j", (score, want) => {
+  expect(formatScore(score)).toBe(want);
 });

@@ -25,6 +25,12 @@ export function formatCounted(count: number, noun: string): string {
   return `${formatExactCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** Formats a score: `0.123`, `1234`; a dash for an absent one. */
+export function formatScore(score: number | null | undefined): string {
+  if (score === undefined || score === null) return "–";
+  return String(Number(Math.abs(score) < 100 ? score.toPrecision(3) : score.toFixed(0)));
+}
+
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;

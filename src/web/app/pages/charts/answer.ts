@@ -102,8 +102,19 @@ export function bucketName(bucket: Bucket, format: (value: number) => string): s
   }
 }
 
-const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
-const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+/** The digits before the point stay, and of small values those that matter. */
+const roundingPriority = "morePrecision";
+const number = new Intl.NumberFormat("en", {
+  maximumSignificantDigits: 4,
+  maximumFractionDigits: 0,
+  roundingPriority,
+});
+const percent = new Intl.NumberFormat("en", {
+  style: "percent",
+  maximumSignificantDigits: 1,
+  maximumFractionDigits: 1,
+  roundingPriority,
+});
 
 /** Returns how values of a measure are written, with their unit. */
 export function formatOf({ metric, aggregation }: Measure): (value: number) => string {

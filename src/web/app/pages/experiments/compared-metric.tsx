@@ -3,7 +3,8 @@
 
 import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Badge } from "../../design/badge.tsx";
-import { formatDifference, formatScore, isClear, verdictOf } from "./score.ts";
+import { formatScore } from "../../design/format.ts";
+import { formatDifference, isClear, verdictOf } from "./score.ts";
 
 const kinds = [
   { kind: "improved", word: "better" },

@@ -2,8 +2,8 @@
 
 import type { RunMetricDetail } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Badge } from "../../design/badge.tsx";
+import { formatScore } from "../../design/format.ts";
 import { toBins } from "./bins.ts";
-import { formatScore } from "./score.ts";
 
 type MetricCardProps = { readonly detail: RunMetricDetail; readonly name: string };
 

@@ -5,10 +5,11 @@ import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { type Run, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
+import { formatScore } from "../../design/format.ts";
 import type { Column } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Cost, Identifier, Time } from "../../design/values.tsx";
-import { formatScore, namesOf, statusTones } from "./score.ts";
+import { namesOf, statusTones } from "./score.ts";
 
 const staleMs = 30_000;
 

@@ -3,6 +3,7 @@
 import { useCallback, useMemo } from "react";
 import type { RunDatapoint, RunDatapointMetric } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Status } from "../../design/badge.tsx";
+import { formatScore } from "../../design/format.ts";
 import { type Column, Table } from "../../design/table.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Identifier } from "../../design/values.tsx";
@@ -13,7 +14,7 @@ import type { EventSummary } from "../traces/event-summary.ts";
 import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { runRoute, type RunSearch } from "./route.tsx";
-import { formatScore, namesOf } from "./score.ts";
+import { namesOf } from "./score.ts";
 
 export type RunDatapointsProps = { readonly datapoints: readonly RunDatapoint[] };
 

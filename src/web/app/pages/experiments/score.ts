@@ -2,6 +2,7 @@
 
 import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
 import type { Tone } from "../../design/badge.tsx";
+import { formatScore } from "../../design/format.ts";
 
 export const statusTones: Readonly<Record<string, Tone>> = {
   completed: "good",
@@ -12,12 +13,6 @@ export const statusTones: Readonly<Record<string, Tone>> = {
   cancelled: "warn",
   failed: "bad",
 };
-
-/** Three significant digits; a dash for an absent score. */
-export function formatScore(score: number | null | undefined): string {
-  if (score === undefined || score === null) return "–";
-  return String(Number(score.toPrecision(3)));
-}
 
 /**
  * Says how two runs differ by a metric, such as `better by 0.08, 95 % CI 0.02 to 0.14, paired
