@@ -3,6 +3,15 @@
 import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
+const restrictedSyntax = [
+  { selector: "ExportDefaultDeclaration", message: "Export by name." },
+  { selector: "TSEnumDeclaration", message: "Use a union of literals." },
+  {
+    selector: "SpreadElement > :matches(ObjectExpression, ArrayExpression)",
+    message: "Write the members without a spread.",
+  },
+];
+
 export default tseslint.config(
   {
     ignores: [
@@ -37,11 +46,7 @@ export default tseslint.config(
       "@typescript-eslint/no-invalid-void-type": "off",
       // `(message) => log(message)` reads better than a block for it.
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
-      "no-restricted-syntax": [
-        "error",
-        { selector: "ExportDefaultDeclaration", message: "Export by name." },
-        { selector: "TSEnumDeclaration", message: "Use a union of literals." },
-      ],
+      "no-restricted-syntax": ["error", ...restrictedSyntax],
     },
   },
   {
@@ -64,8 +69,7 @@ export default tseslint.config(
       ],
       "no-restricted-syntax": [
         "error",
-        { selector: "ExportDefaultDeclaration", message: "Export by name." },
-        { selector: "TSEnumDeclaration", message: "Use a union of literals." },
+        ...restrictedSyntax,
         {
           selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
           message: "Nothing that was sent becomes HTML.",

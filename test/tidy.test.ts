@@ -232,9 +232,26 @@ const importRules: readonly Rule[] = [
 
 /** Modules of src in their order: each imports values only from itself and from those before it. */
 const moduleOrder = [
-  ...["base", "observability", "postgres", "outbox", "access", "controlplane", "notifications"],
-  ...["tracing", "generation", "evaluation", "workflows", "transport", "web", "embedded"],
-  ...["setting-parsers.ts", "provider-settings.ts", "config.ts", "compose", "commands", "main.ts"],
+  "base",
+  "observability",
+  "postgres",
+  "outbox",
+  "access",
+  "controlplane",
+  "notifications",
+  "tracing",
+  "generation",
+  "evaluation",
+  "workflows",
+  "transport",
+  "web",
+  "embedded",
+  "setting-parsers.ts",
+  "provider-settings.ts",
+  "config.ts",
+  "compose",
+  "commands",
+  "main.ts",
 ];
 
 function placeOf(path: string): number {

@@ -70,25 +70,23 @@ export async function createCore(options: CoreOptions) {
     publicOrigin: config.publicUrl,
     ...cache,
   });
-  const given = { ...options, ...access, database };
-  const controlplane = createControlplane({
-    ...given,
-    members: people.members,
-    assignment: config.dataplaneAssignment,
-  });
+  const { members } = people;
+  const given = { ...options, ...access, database, members };
+  const controlplane = createControlplane({ ...given, assignment: config.dataplaneAssignment });
   const temporalPage = createTemporalPage(config.temporal);
   const prices = createPrices();
   const tracing = createTracing({
     clusters,
     logger,
-    ...{ estimateCost: createEstimateCost(prices), priceTable: priceTableName },
+    estimateCost: createEstimateCost(prices),
+    priceTable: priceTableName,
     onStored: (events) => metrics.addStoredEvents(events),
   });
   const tracingOf = tracing.of;
   const notifications = createNotifications({
     database,
     outbox: access.outbox,
-    members: people.members,
+    members,
     keys: createEncryptionKeys(config.encryptionKeys),
     addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
     mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },

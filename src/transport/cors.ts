@@ -12,8 +12,17 @@ const placeHeaders = ["Session-Id", "Parent-Id", "Name", "User", "Metadata", "Ti
 const answeredHeaders = ["Generation-Id", "Session-Id", "Provider", "Model"];
 /** `X-Stainless-` headers that OpenAI clients add; a browser asks for each by its name. */
 const stainlessHeaders = [
-  ...["Arch", "Lang", "OS", "Package-Version", "Runtime", "Runtime-Version"],
-  ...["Retry-Count", "Timeout", "Helper-Method", "Poll-Helper", "Custom-Poll-Interval"],
+  "Arch",
+  "Lang",
+  "OS",
+  "Package-Version",
+  "Runtime",
+  "Runtime-Version",
+  "Retry-Count",
+  "Timeout",
+  "Helper-Method",
+  "Poll-Helper",
+  "Custom-Poll-Interval",
 ];
 const allowedHeaders = [
   ...connectCors.allowedHeaders,

@@ -128,7 +128,8 @@ async function addArchival(service: TestService, tenant: Tenant): Promise<string
   const created = await fetch(projects, { method: "POST", headers, body });
   const { data } = (await created.json()) as { readonly data: { readonly id: string } };
   const archived = await fetch(`${service.url}/v1/projects/${data.id}`, {
-    ...{ method: "DELETE", headers: key },
+    method: "DELETE",
+    headers: key,
   });
   expect(archived.status).toBe(200);
   return data.id;

@@ -225,8 +225,10 @@ const generationRows: readonly Row[] = [
 
 // Nothing runs: the event has no ground truth.
 const judge = {
-  ...{ type: "LLM", definition: "{{ feedback.ground_truth }}" },
-  ...{ model_provider: "stand-in", model_name: "m" },
+  type: "LLM",
+  definition: "{{ feedback.ground_truth }}",
+  model_provider: "stand-in",
+  model_name: "m",
 };
 const runRows: readonly Row[] = rows(
   ["POST /v1/metrics/run", "POST /v1/metrics/run_metric"],

@@ -26,8 +26,10 @@ beforeAll(async () => {
   receiver = await startReceiver();
   mail = await startMailReceiver();
   service = await startService({
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
-    ...{ "smtp-url": mail.url, "smtp-from": "Waggle <alerts@waggle.example>" },
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": receiver.host,
+    "smtp-url": mail.url,
+    "smtp-from": "Waggle <alerts@waggle.example>",
   });
 });
 afterAll(async () => {
@@ -58,13 +60,26 @@ test("an alert has every field, under both kinds of keys and on both paths", asy
   const filters = [{ field: "event_type", operator: "is", value: "model", type: "string" }];
   const critical = { channel: "WEBHOOK", metadata: { url: `${receiver.url}/…` }, user_ids: [] };
   const want = {
-    ...{ id: alert.id, name: "slow models", description: null, alert_type: "AGGREGATE" },
-    ...{ aggregation: "AVERAGE", filters, event_filters: filters, projections: ["duration"] },
-    ...{ event_metrics: ["duration"], frequency: "HOURLY", minimum_sample_size: 0 },
+    id: alert.id,
+    name: "slow models",
+    description: null,
+    alert_type: "AGGREGATE",
+    aggregation: "AVERAGE",
+    filters,
+    event_filters: filters,
+    projections: ["duration"],
+    event_metrics: ["duration"],
+    frequency: "HOURLY",
+    minimum_sample_size: 0,
     thresholds: { critical: { operator: "greater_than", value: 1000 } },
     notification_details: { critical },
-    ...{ is_active: true, is_muted: false, state: "active" },
-    ...{ last_result: null, last_run_at: null, last_trigger: null, updated_at: null },
+    is_active: true,
+    is_muted: false,
+    state: "active",
+    last_result: null,
+    last_run_at: null,
+    last_trigger: null,
+    updated_at: null,
   };
   expect(alert).toMatchObject(want);
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
@@ -222,7 +237,9 @@ test.each<{ name: string; change: JsonObject; field: string }>([
     },
     { channel: "EMAIL", metadata: { emails: [] }, field: "metadata.emails" },
     {
-      ...{ channel: "EMAIL", metadata: {}, field: "user_ids[0]" },
+      channel: "EMAIL",
+      metadata: {},
+      field: "user_ids[0]",
       user_ids: ["00000000-0000-4000-8000-000000000000"],
     },
   ].map(({ field, ...critical }) => ({
@@ -295,7 +312,8 @@ test.each([
   const answer = await project.ok(`POST /v1/alerts/${alert.id}/test`, { kind: "critical" });
 
   expect(answer).toMatchObject({
-    ...{ success: false, data: { state: "failed", attempts: [{ error }], delivered_at: null } },
+    success: false,
+    data: { state: "failed", attempts: [{ error }], delivered_at: null },
   });
   expect(receiver.received).toHaveLength(1);
 });

@@ -20,7 +20,9 @@ async function chat(body: object): Promise<Answer> {
 describe("a prompt that repeats a value", () => {
   const inputs = { words: "x".repeat(6_000) };
   const repeated = (times: number) => ({
-    ...{ model: "up/m", inputs, messages: sayTo("{{words}}".repeat(times)) },
+    model: "up/m",
+    inputs,
+    messages: sayTo("{{words}}".repeat(times)),
   });
 
   test("counts as long as it is once the value is filled in, before a model runs", async () => {

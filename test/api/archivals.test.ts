@@ -59,7 +59,8 @@ const notFound = { success: false, statusCode: 404, errorCode: "NOT_FOUND", mess
 test("an archival runs until nothing inside is left", async () => {
   const { database, project } = service;
   const { workspaceIds, projects } = await givenADataplane(database, project.orgId, {
-    ...{ workspaces: 1, projectsEach: 2 },
+    workspaces: 1,
+    projectsEach: 2,
   });
   const [workspaceId = ""] = workspaceIds;
   const [first, second] = projects.map(({ projectId }) => projectId);
@@ -71,7 +72,10 @@ test("an archival runs until nothing inside is left", async () => {
 
   const before = await progressOf(`workspace/${workspaceId}`, admin);
   expect(before).toEqual({
-    ...{ scope_type: "workspace", scope_id: workspaceId, name: workspaceId, state: "running" },
+    scope_type: "workspace",
+    scope_id: workspaceId,
+    name: workspaceId,
+    state: "running",
     projects: { done: 0, total: 2, is_exact: true },
     events: { moved: 0, left: 3, is_exact: true },
     started_at: expect.stringMatching(/^\d{4}-/) as string,
@@ -91,7 +95,8 @@ test("an archival runs until nothing inside is left", async () => {
   await finish(workspaceId);
   const moved = await progressOf(`workspace/${workspaceId}`);
   expect(moved).toMatchObject({
-    ...{ state: "running", projects: { done: 1, total: 2 } },
+    state: "running",
+    projects: { done: 1, total: 2 },
     events: { moved: 3, left: 0, is_exact: true },
   });
 
@@ -107,7 +112,8 @@ test("an archival runs until nothing inside is left", async () => {
 test("an archival is not done before its workflow and the writes let in before", async () => {
   const { database, project } = service;
   const { projects } = await givenADataplane(database, project.orgId, {
-    ...{ workspaces: 1, projectsEach: 1 },
+    workspaces: 1,
+    projectsEach: 1,
   });
   const id = projects[0]?.projectId ?? "";
   await archive(`projects/${id}`, reader);
@@ -123,7 +129,8 @@ test("an archival is not done before its workflow and the writes let in before",
 test("others do not learn that there is an archival", async () => {
   const { database, project, otherProject } = service;
   const { workspaceIds } = await givenADataplane(database, project.orgId, {
-    ...{ workspaces: 2, projectsEach: 0 },
+    workspaces: 2,
+    projectsEach: 0,
   });
   const [archived = "", active = ""] = workspaceIds;
   const admin = await aWorkspaceAdmin(archived);
@@ -153,7 +160,8 @@ test("others do not learn that there is an archival", async () => {
 test("a list has the organization's archivals, newest first, without events", async () => {
   const { database, otherProject } = service;
   const { workspaceIds } = await givenADataplane(database, otherProject.orgId, {
-    ...{ workspaces: 3, projectsEach: 1 },
+    workspaces: 3,
+    projectsEach: 1,
   });
   const by = await withKey(database, otherProject, { kind: "control_plane", root: "org" });
   for (const id of workspaceIds) await archive(`workspaces/${id}`, by);

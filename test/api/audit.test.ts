@@ -230,7 +230,9 @@ test.each<Put>([
   { name: "a view", path: "/v1/views", body: { name: "mine", page: "sessions" } },
   { name: "a budget", path: "/v1/projects/ID/budgets", body: { amount: 5, period: "DAY" } },
   {
-    ...{ name: "a credential", path: "/v1/projects/ID/provider_credentials", body: aCredential },
+    name: "a credential",
+    path: "/v1/projects/ID/provider_credentials",
+    body: aCredential,
     same: {},
   },
 ])("$name that is put again unchanged keeps its time", async ({ path, body, same = body }) => {

@@ -11,8 +11,13 @@ let service: TestService;
 beforeAll(async () => {
   service = await startService();
   const events = [0, 1, 2, 3].map((n) => ({
-    ...{ event_id: `e${n}`, event_type: "model", event_name: "chat", source: "test" },
-    ...{ start_time: at + n * 1000, inputs: {}, metadata: { n } },
+    event_id: `e${n}`,
+    event_type: "model",
+    event_name: "chat",
+    source: "test",
+    start_time: at + n * 1000,
+    inputs: {},
+    metadata: { n },
   }));
   expect((await call("POST /events/batch", { events })).status).toBe(200);
 });
@@ -251,7 +256,9 @@ describe("GET /v1/metrics/{id}/backfills", () => {
     const backfill = await started(id);
     const { database, project, url } = service;
     const signIn = await withSignIn(database, project, {
-      ...{ level: "project", role: "project_viewer", origin: url },
+      level: "project",
+      role: "project_viewer",
+      origin: url,
     });
     const path = `/v1/metrics/${id}/backfills/${backfill["id"] as string}`;
 

@@ -20,7 +20,8 @@ beforeAll(async () => {
   standIn = await startOpenAiStandIn();
   service = await startService({
     providers: providersOf(standIn),
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": new URL(nowhere).host },
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": new URL(nowhere).host,
   });
 });
 afterAll(async () => {
@@ -237,7 +238,8 @@ test("the budget of a key refuses that key alone, as OpenAI's errors too", async
   let requests = 0;
   // With the client's own retries, which the answer forbids.
   const client = new OpenAI({
-    ...{ apiKey: secret, baseURL: `${service.url}/v1` },
+    apiKey: secret,
+    baseURL: `${service.url}/v1`,
     fetch(url, init) {
       requests += 1;
       return fetch(url, init);
@@ -246,14 +248,16 @@ test("the budget of a key refuses that key alone, as OpenAI's errors too", async
 
   const first = await chat("openai/gpt-4o-mini", secret);
   const proxied = client.chat.completions.create({
-    ...{ model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "hi" }] },
+    model: "openai/gpt-4o-mini",
+    messages: [{ role: "user", content: "hi" }],
   });
 
   expect(first.status).toBe(200);
   await expect(proxied).rejects.toMatchObject({
     status: 429,
     // As OpenAI's API answers when a quota is spent.
-    ...{ type: "insufficient_quota", code: "insufficient_quota" },
+    type: "insufficient_quota",
+    code: "insufficient_quota",
     message: expect.stringMatching(
       /^429 the budget of this key of \$\S+ a month is spent .* renews at \d{4}-\d\d-01T00:00:00/,
     ) as string,
@@ -329,7 +333,8 @@ test.each<{ name: string; body: object; field: string }>([
   {
     name: "a target of resolved",
     body: {
-      ...{ amount: 1, period: "DAY" },
+      amount: 1,
+      period: "DAY",
       notification_details: { resolved: { channel: "WEBHOOK", metadata: { url: nowhere } } },
     },
     field: "notification_details.resolved",
@@ -384,7 +389,9 @@ test.each([
   const body = JSON.stringify({
     model: "openai/gpt-4o-mini",
     messages: [{ role: "user", content: "hi" }],
-    ...{ stream: true, stream_options: options, seed: 0 },
+    stream: true,
+    stream_options: options,
+    seed: 0,
   }).replace('"seed":0', `"seed":${big}`);
   const before = standIn.requests.length;
 
@@ -435,7 +442,8 @@ test.each(["/chat", "/v1/chat/completions"])(
       headers: { authorization: `Bearer ${project.key}`, "content-type": "application/json" },
       body: JSON.stringify({
         ...(path === "/chat" && { project: project.projectName }),
-        ...{ model: "google/gemini-2.5-pro-failed-end", stream: true },
+        model: "google/gemini-2.5-pro-failed-end",
+        stream: true,
         messages: [{ role: "user", content: "hi" }],
       }),
     });

@@ -22,8 +22,12 @@ const rounds = 25;
 /** A pair of events in one session, whose values cancel each other out. */
 function pair(name: string, value: number, place: number) {
   return [value, -value].map((one, at) => ({
-    ...{ event_type: "tool", event_name: "step", source: "test", inputs: {} },
-    ...{ event_id: `${name} ${at}`, session_id: name },
+    event_type: "tool",
+    event_name: "step",
+    source: "test",
+    inputs: {},
+    event_id: `${name} ${at}`,
+    session_id: name,
     start_time: startMs + ((place * (7 + at)) % hours) * hourMs + 60_000,
     metadata: { value: one },
   }));

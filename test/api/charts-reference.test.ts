@@ -68,7 +68,9 @@ const event = fc.record({
   duration: fc.option(fc.nat(4_000).map((value) => value / 4)),
   isError: fc.boolean(),
   cost: fc.option(fc.nat(1_000).map((value) => value / 16)),
-  ...{ total: tokens, prompt: tokens, completion: tokens },
+  total: tokens,
+  prompt: tokens,
+  completion: tokens,
 });
 
 type Given = {
@@ -117,7 +119,11 @@ function toEvent({ id, at, ...given }: Given, type = "tool") {
   const { split, value, quality, passed, duration, isError, cost } = given;
   const { total: total_tokens, prompt: prompt_tokens, completion: completion_tokens } = given;
   return {
-    ...{ event_type: type, source: "test", event_id: id, session_id: `of ${id}`, inputs: {} },
+    event_type: type,
+    source: "test",
+    event_id: id,
+    session_id: `of ${id}`,
+    inputs: {},
     start_time: at,
     ...present({ duration, error: isError ? "it broke" : null }),
     metadata: present({ split, value, cost, total_tokens, prompt_tokens, completion_tokens }),
@@ -127,16 +133,18 @@ function toEvent({ id, at, ...given }: Given, type = "tool") {
 
 /** An event of another type, which gives every field a number and which no chart counts. */
 const noise: Given = {
-  ...{
-    id: "noise",
-    at: 1,
-    split: "noise",
-    value: 9_000,
-    quality: 9_000,
-    passed: true,
-    cost: 9_000,
-  },
-  ...{ duration: 9_000, isError: true, total: 9_000, prompt: 9_000, completion: 9_000 },
+  id: "noise",
+  at: 1,
+  split: "noise",
+  value: 9_000,
+  quality: 9_000,
+  passed: true,
+  cost: 9_000,
+  duration: 9_000,
+  isError: true,
+  total: 9_000,
+  prompt: 9_000,
+  completion: 9_000,
 };
 
 /** Stores events: some first with other numbers, some late, and some that are deleted again. */
@@ -253,7 +261,10 @@ test("buckets of every unit hold their events where clocks are moved", async () 
     const center = Date.parse(at);
     const times = Array.from({ length: 41 }, (_, step) => center + (step - 20) * 600_000);
     const events = times.map((start_time) => ({
-      ...{ event_type: "tool", source: "test", inputs: {}, start_time },
+      event_type: "tool",
+      source: "test",
+      inputs: {},
+      start_time,
     }));
     await project.ok("POST /events/batch", { events });
     const [from, to] = [Math.min(...times), Math.max(...times) + 1];
@@ -318,7 +329,9 @@ async function compare(
     const filters = [{ field: "event_type", operator: "is", value: "tool" }];
     const range = { start_time: from, end_time: to, timezone: zone };
     const { data } = await project.ok("POST /v1/charts/query", {
-      ...{ date_range: range, filters, query },
+      date_range: range,
+      filters,
+      query,
     });
     const answer = data as Answer;
     expect(answer.meta).toMatchObject({ matched_event_count: events.length, exact: true });
@@ -390,7 +403,9 @@ function groupsOf(
   // Equal values may stand in any order.
   expect(own.map((split) => ranks.get(split))).toEqual([...ranks.values()].slice(0, limit));
   const groups = own.map((split) => ({
-    ...{ label: split, split, isOther: false },
+    label: split,
+    split,
+    isOther: false,
     isIn: (one: ReferenceEvent) => one.split === split,
   }));
   if (ranks.size <= limit) return groups;

@@ -18,7 +18,11 @@ const hourMs = 3_600_000;
 /** Stores an event for each value of `metadata.user`. */
 async function give(project: MetricProject, ...users: readonly string[]): Promise<void> {
   const events = users.map((user) => ({
-    ...{ event_type: "tool", event_name: "step", source: "test", inputs: {}, metadata: { user } },
+    event_type: "tool",
+    event_name: "step",
+    source: "test",
+    inputs: {},
+    metadata: { user },
     start_time: startMs + 1_000,
   }));
   await project.ok("POST /events/batch", { events });

@@ -101,13 +101,20 @@ test("a stored chart is answered over its range, without sessions", async () => 
   const project = await givenAMetricProject(service);
   const hour = 3_600_000;
   const events = Array.from({ length: 10 }, (_, n) => ({
-    ...{ event_type: "model", source: "test", inputs: {}, session_id: `s${n}` },
-    ...{ start_time: Date.now() - n * hour, config: { model: n < 8 ? "a" : "b" } },
+    event_type: "model",
+    source: "test",
+    inputs: {},
+    session_id: `s${n}`,
+    start_time: Date.now() - n * hour,
+    config: { model: n < 8 ? "a" : "b" },
     metadata: { total_tokens: 10 },
   }));
   await project.ok("POST /events/batch", { events });
   const { data } = await project.ok("POST /v1/charts", {
-    ...{ name: "tokens", metric: "total_tokens", groupBy: "model", bucketing: "hour" },
+    name: "tokens",
+    metric: "total_tokens",
+    groupBy: "model",
+    bucketing: "hour",
     dateRange: { relative: "5h" },
   });
   const { id } = data as { id: string };
@@ -130,7 +137,10 @@ test("every list and chart of older clients obeys each form of a date range", as
   const project = await givenAMetricProject(service);
   const day = 86_400_000;
   const events = [0, 2].map((days) => ({
-    ...{ event_type: "model", source: "test", inputs: {}, session_id: `session of ${days}` },
+    event_type: "model",
+    source: "test",
+    inputs: {},
+    session_id: `session of ${days}`,
     start_time: Date.now() - days * day - 1_000,
   }));
   await project.ok("POST /events/batch", { events });
@@ -173,7 +183,8 @@ test.each([
   for (const path of ["/v1/events/chart", "/events", "/v1/sessions", "/v1/runs"]) {
     const answer = await project.call(`GET ${path}?${query}`);
     expect([path, answer.status, answer.json["message"]]).toEqual([
-      ...[path, 400],
+      path,
+      400,
       expect.stringContaining(want),
     ]);
   }
@@ -182,7 +193,10 @@ test.each([
 test("a stored chart keeps what it shows, until one without a kind ends it", async () => {
   const project = await givenAMetricProject(service);
   const events = ["search", "search", "fetch"].map((name) => ({
-    ...{ event_type: "tool", event_name: name, source: "test", inputs: {} },
+    event_type: "tool",
+    event_name: name,
+    source: "test",
+    inputs: {},
   }));
   await project.ok("POST /events/batch", { events });
   const shown = {
@@ -192,7 +206,9 @@ test("a stored chart keeps what it shows, until one without a kind ends it", asy
     split_ranking: { limit: 5 },
   };
   const { data } = await project.ok("POST /v1/charts", {
-    ...{ name: "tools", metric: "event_count", shown },
+    name: "tools",
+    metric: "event_count",
+    shown,
     query: [{ field: "event_type", operator: "is", value: "tool" }],
   });
   const { id } = data as { id: string };
@@ -217,7 +233,10 @@ test("a stored chart keeps what it shows, until one without a kind ends it", asy
 test("tokens and cost of a session are those of its events", async () => {
   const project = await givenAMetricProject(service);
   const events = [1, 2, 3].map((n) => ({
-    ...{ event_type: "model", source: "test", inputs: {}, session_id: "one" },
+    event_type: "model",
+    source: "test",
+    inputs: {},
+    session_id: "one",
     metadata: { total_tokens: n, cost: n / 2 },
   }));
   await project.ok("POST /events/batch", { events });
@@ -249,7 +268,10 @@ test("tokens and cost of events add up to those of their session in every form",
     {},
   ];
   const events = sent.map((metadata) => ({
-    ...{ event_type: "model", source: "test", inputs: {}, session_id: "one" },
+    event_type: "model",
+    source: "test",
+    inputs: {},
+    session_id: "one",
     metadata,
   }));
   await project.ok("POST /events/batch", { events });
@@ -494,8 +516,11 @@ test("a split by decimals is a 400, and runs with their metrics are a dimension"
   const runs = ["a", "b"].map((name) => `00000000-0000-4000-8000-00000000000${name}`);
   const events = runs.flatMap((run, at) =>
     [1, 2].map((score) => ({
-      ...{ event_type: "model", source: "evaluation", inputs: {} },
-      ...{ metadata: { run_id: run, part: 0.5 }, metrics: { quality: score * (at + 1) } },
+      event_type: "model",
+      source: "evaluation",
+      inputs: {},
+      metadata: { run_id: run, part: 0.5 },
+      metrics: { quality: score * (at + 1) },
     })),
   );
   const other = { event_type: "model", source: "test", inputs: {} };
@@ -673,14 +698,19 @@ test("a short name of a zone has its changes of clocks, and an unknown name is a
 test("a histogram of the largest numbers has finite bounds", async () => {
   const project = await givenAMetricProject(service);
   const events = [-1e308, 0, 1e308].map((value) => ({
-    ...{ event_type: "model", source: "test", inputs: {}, metadata: { value } },
+    event_type: "model",
+    source: "test",
+    inputs: {},
+    metadata: { value },
   }));
   await project.ok("POST /events/batch", { events });
 
   const { data } = await project.ok("POST /v1/charts/query", {
     filters: [onModels],
     query: {
-      ...{ kind: "histogram", measures: [{ metric: "metadata.value" }], bucket: { max_points: 2 } },
+      kind: "histogram",
+      measures: [{ metric: "metadata.value" }],
+      bucket: { max_points: 2 },
     },
   });
 

@@ -24,8 +24,10 @@ import {
 let chats: ChatService;
 beforeAll(async () => {
   chats = await startChatService({
-    ...{ "provider-timeout-ms": "1500", "provider-idle-timeout-ms": "400" },
-    ...{ "generation-timeout-ms": "4000", "generation-concurrency": "2" },
+    "provider-timeout-ms": "1500",
+    "provider-idle-timeout-ms": "400",
+    "generation-timeout-ms": "4000",
+    "generation-concurrency": "2",
   });
 });
 beforeEach(() => chats.standIn.clear());
@@ -143,7 +145,8 @@ describe("a provider of POST /chat that fails", () => {
         const sessionId = createUuid();
 
         const response = await chats.chat({
-          ...{ model: `openai/${model}`, session_id: sessionId },
+          model: `openai/${model}`,
+          session_id: sessionId,
           stream,
         });
 

@@ -91,8 +91,12 @@ describe("POST /chat", () => {
 
   test("sends the provider the operator's key and every hyperparameter", async () => {
     const hyperparameters = {
-      ...{ temperature: 0.2, top_p: 0.9, max_tokens: 50, presence_penalty: 0.1 },
-      ...{ frequency_penalty: 0.3, stop: ["END", "STOP"] },
+      temperature: 0.2,
+      top_p: 0.9,
+      max_tokens: 50,
+      presence_penalty: 0.1,
+      frequency_penalty: 0.3,
+      stop: ["END", "STOP"],
     };
 
     await generate({ hyperparameters });
@@ -144,7 +148,9 @@ describe("POST /chat", () => {
     expect(metadata["requested_model"]).toBe("fast");
     const attempts = metadata["attempts"] as readonly { readonly provider: string }[];
     expect(attempts.map(({ provider }) => provider)).toEqual([
-      ...["openai", "openai", "openai"],
+      "openai",
+      "openai",
+      "openai",
       "anthropic",
     ]);
   });
@@ -253,7 +259,8 @@ describe("functions of POST /chat", () => {
       const result = { role: "tool", tool_call_id: call?.id, content: "18 °C" };
 
       const got = await generate({
-        ...{ model, functions: [weather] },
+        model,
+        functions: [weather],
         messages: [question, called, result],
       });
 

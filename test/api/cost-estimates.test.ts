@@ -83,7 +83,8 @@ test("it is a projection: whole where no price is known, left out where not aske
   const { events } = await ask(["event_id", "event_type", "cost_estimate"]);
   expect(estimatesOf(events)).toEqual(expected);
   expect((events as readonly Json[]).find(({ event_id }) => event_id === "unknown")).toEqual({
-    ...{ event_id: "unknown", event_type: "model" },
+    event_id: "unknown",
+    event_type: "model",
     cost_estimate: unknown,
   });
   const others = await ask(["event_id", "event_type", "metadata"]);
@@ -101,7 +102,8 @@ test("streams have it, as JSON Lines and as Parquet", async () => {
     fetch(`${service.url}/v1/events/stream`, {
       method: "POST",
       headers: {
-        ...{ authorization: `Bearer ${service.projectKey}`, accept },
+        authorization: `Bearer ${service.projectKey}`,
+        accept,
         "content-type": "application/json",
       },
       body: JSON.stringify(body),
@@ -152,8 +154,12 @@ test("an RPC client reads it as a message", async () => {
 
 test("who sends it is refused where unknown keys are, and ignored elsewhere", async () => {
   const sent = {
-    ...{ event_id: "sent", event_type: "model", inputs: {}, source: "test" },
-    ...{ session_id: sessionId, start_time: 1_780_000_000_000 },
+    event_id: "sent",
+    event_type: "model",
+    inputs: {},
+    source: "test",
+    session_id: sessionId,
+    start_time: 1_780_000_000_000,
     config: { model: "gpt-4o", provider: "openai" },
     metadata: { prompt_tokens: 1_000, completion_tokens: 100 },
   };

@@ -62,7 +62,10 @@ describe.each(formats)("%s", (format) => {
         expect(first.end).toMatchObject({ ...counts, added: count, changed: 0, version });
         expect(second.end).toMatchObject({
           ...counts,
-          ...{ added: 0, changed: 0, unchanged: count, version },
+          added: 0,
+          changed: 0,
+          unchanged: count,
+          version,
         });
         expect(await contentsOf(to, target)).toEqual(await contentsOf(from, source));
       }),
@@ -152,7 +155,8 @@ test("a row with a known id changes that datapoint, in each dataset that has it"
   const project = await givenAMetricProject(service);
   const [first, second] = [await newDataset(project), await newDataset(project)];
   const made = await project.ok("POST /v1/datapoints", {
-    ...{ inputs: { a: 1 }, linked_datasets: [first, second] },
+    inputs: { a: 1 },
+    linked_datasets: [first, second],
   });
   const { insertedId: id } = made["result"] as { insertedId: string };
 
@@ -174,7 +178,8 @@ test("a file brings deleted datapoints back, once", async () => {
   const ids: string[] = [];
   for (const n of [1, 2, 3]) {
     const made = await project.ok("POST /v1/datapoints", {
-      ...{ inputs: { n }, linked_datasets: [dataset] },
+      inputs: { n },
+      linked_datasets: [dataset],
     });
     ids.push((made["result"] as { insertedId: string }).insertedId);
   }

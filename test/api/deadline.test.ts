@@ -17,12 +17,20 @@ afterAll(() => transport.stop());
 
 test.each([
   {
-    ...{ method: "POST", path: "/events", status: 503, reason: "DATABASE_UNAVAILABLE" },
-    ...{ retry: "1", told: {} },
+    method: "POST",
+    path: "/events",
+    status: 503,
+    reason: "DATABASE_UNAVAILABLE",
+    retry: "1",
+    told: {},
   },
   {
-    ...{ method: "GET", path: "/v1/events/e", status: 504, reason: "DEADLINE_EXCEEDED" },
-    ...{ retry: null, told: { message: "no answer in 100 ms" } },
+    method: "GET",
+    path: "/v1/events/e",
+    status: 504,
+    reason: "DEADLINE_EXCEEDED",
+    retry: null,
+    told: { message: "no answer in 100 ms" },
   },
 ])("$method $path ends with $reason", async ({ method, path, status, reason, retry, told }) => {
   const response = await fetch(transport.url + path, {

@@ -17,8 +17,10 @@ const publicUrl = "https://waggle.example.org";
 beforeAll(async () => {
   service = await startService({ "temporal-ui-url": "https://temporal.example.org/ui/" });
   behindProvider = await startService({
-    ...{ "public-url": publicUrl, "oidc-issuer": "https://login.example.org/realms/a" },
-    ...{ "oidc-client-id": "waggle", "oidc-client-secret": "secret" },
+    "public-url": publicUrl,
+    "oidc-issuer": "https://login.example.org/realms/a",
+    "oidc-client-id": "waggle",
+    "oidc-client-secret": "secret",
   });
 });
 afterAll(async () => {

@@ -140,7 +140,10 @@ test("a run without events has no scores to wait for", async () => {
   const { project, runId } = await givenAnExecutableRun(service, "gpt-4o-mini", 1);
 
   expect(await project.ok(`GET /v1/runs/${runId}/progress`)).toEqual({
-    ...{ complete: true, events: 0, waiting: 0, metrics: [] },
+    complete: true,
+    events: 0,
+    waiting: 0,
+    metrics: [],
     total: { queued: 0, running: 0, scored: 0, failed: 0, cost: 0 },
   });
 });

@@ -13,8 +13,13 @@ beforeAll(async () => {
   service = await startService();
   project = await givenAMetricProject(service);
   const events = Array.from({ length: count }, (_, at) => ({
-    ...{ event_type: "tool", event_name: "step", source: "test", inputs: {} },
-    ...{ event_id: `e${at}`, session_id: "s", start_time: 1_700_000_000_000 + at },
+    event_type: "tool",
+    event_name: "step",
+    source: "test",
+    inputs: {},
+    event_id: `e${at}`,
+    session_id: "s",
+    start_time: 1_700_000_000_000 + at,
     metadata: { kind: at % 10 === 0 ? "rare" : "usual" },
   }));
   await project.ok("POST /events/batch", { events });

@@ -14,20 +14,22 @@ const oneArchival = "GET /v1/archivals/project/{project_id}";
 
 export const administrationCases: readonly Case[] = [
   golden("get-v1-deployment/without-a-key", "GET /v1/deployment", deployment.getDeployment, {
-    ...{ key: "none", message: {} },
+    key: "none",
+    message: {},
   }),
   golden("get-v1-archival/of-a-project", oneArchival, archival.getArchival, {
-    ...{ key: "controlPlane", given: [archived], message: ofProject },
+    key: "controlPlane",
+    given: [archived],
+    message: ofProject,
   }),
   golden("get-v1-archival/of-an-active-project", oneArchival, archival.getArchival, {
-    ...{ key: "controlPlane", message: ofProject },
+    key: "controlPlane",
+    message: ofProject,
   }),
   golden(
     "get-v1-archivals/of-an-organization",
     "GET /v1/archivals?org_id={org_id}",
     archival.listArchivals,
-    {
-      ...{ key: "controlPlane", given: [archived], message: { org_id: "{org_id}" } },
-    },
+    { key: "controlPlane", given: [archived], message: { org_id: "{org_id}" } },
   ),
 ];

@@ -112,8 +112,13 @@ const nestedLog: JsonObject = {
   end_time: (at + 500) * 1_000,
   children: [
     {
-      ...{ event_id: otherId, source: "golden", event_name: "search", event_type: "tool" },
-      ...{ inputs: { input: "bees" }, start_time: (at + 1) * 1_000, children: [] },
+      event_id: otherId,
+      source: "golden",
+      event_name: "search",
+      event_type: "tool",
+      inputs: { input: "bees" },
+      start_time: (at + 1) * 1_000,
+      children: [],
     },
     { event_type: "tool" },
   ],

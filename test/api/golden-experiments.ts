@@ -115,13 +115,12 @@ const anEvent: Request = {
   route: "POST /events",
   body: {
     event: {
-      ...{
-        event_type: "model",
-        event_name: "answer",
-        source: "golden",
-        outputs: { content: "So" },
-      },
-      ...{ event_id: "e7e17000-0000-4000-8000-0000000000d1", inputs: { question: "Why?" } },
+      event_type: "model",
+      event_name: "answer",
+      source: "golden",
+      outputs: { content: "So" },
+      event_id: "e7e17000-0000-4000-8000-0000000000d1",
+      inputs: { question: "Why?" },
     },
   },
 };

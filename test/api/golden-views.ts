@@ -10,7 +10,9 @@ const view = ViewService.method;
 const dashboard = DashboardService.method;
 
 const fields: JsonObject = {
-  ...{ name: "Slow calls", page: "events", shared: true },
+  name: "Slow calls",
+  page: "events",
+  shared: true,
   state: {
     filters: [{ field: "duration", operator: "greater than", value: 1000 }],
     date_range: { relative: "7d" },
@@ -27,56 +29,72 @@ const outwards: JsonObject = { ...fields, state: { sort: { field: "x", direction
 
 export const viewCases: readonly Case[] = [
   golden("post-v1-views/created", "POST /v1/views", view.createView, {
-    ...{ body: fields, message: { view: fields } },
+    body: fields,
+    message: { view: fields },
   }),
   golden("post-v1-views/bad-sort", "POST /v1/views", view.createView, {
-    ...{ body: outwards, message: { view: outwards } },
+    body: outwards,
+    message: { view: outwards },
   }),
   golden("get-v1-views/of-a-page", "GET /v1/views?page=events", view.listViews, {
-    ...{ given: [aView], message: { page: "events" } },
+    given: [aView],
+    message: { page: "events" },
   }),
   golden("get-v1-views/of-another-page", "GET /v1/views?page=sessions", view.listViews, {
-    ...{ given: [aView], message: { page: "sessions" } },
+    given: [aView],
+    message: { page: "sessions" },
   }),
   golden("get-v1-view/one", `GET ${oneView}`, view.getView, { given: [aView], message: ofView }),
   golden("put-v1-view/another-state", `PUT ${oneView}`, view.updateView, {
-    ...{ given: [aView], body: another, message: { ...ofView, view: another } },
+    given: [aView],
+    body: another,
+    message: { ...ofView, view: another },
   }),
   golden("delete-v1-view/deleted", `DELETE ${oneView}`, view.deleteView, {
-    ...{ given: [aView], message: ofView },
+    given: [aView],
+    message: ofView,
   }),
 ];
 
 const aChart: Request = { route: "POST /v1/charts", body: { name: "Cost", metric: "cost" } };
 const grid: JsonObject = {
-  ...{ name: "Daily", description: "For the morning" },
+  name: "Daily",
+  description: "For the morning",
   layout: { tiles: [{ chart_id: "{chart_id}", x: 0, y: 0, w: 6, h: 4 }] },
 };
 const aDashboard: Request = { route: "POST /v1/dashboards", body: grid };
 const oneDashboard = "/v1/dashboards/{dashboard_id}";
 const ofDashboard: JsonObject = { dashboard_id: "{dashboard_id}" };
 const wide: JsonObject = {
-  ...{ name: "Wide", layout: { tiles: [{ chart_id: "{chart_id}", x: 6, y: 0, w: 7, h: 1 }] } },
+  name: "Wide",
+  layout: { tiles: [{ chart_id: "{chart_id}", x: 6, y: 0, w: 7, h: 1 }] },
 };
 
 export const dashboardCases: readonly Case[] = [
   golden("post-v1-dashboards/created", "POST /v1/dashboards", dashboard.createDashboard, {
-    ...{ given: [aChart], body: grid, message: { dashboard: grid } },
+    given: [aChart],
+    body: grid,
+    message: { dashboard: grid },
   }),
   golden("post-v1-dashboards/too-wide", "POST /v1/dashboards", dashboard.createDashboard, {
-    ...{ given: [aChart], body: wide, message: { dashboard: wide } },
+    given: [aChart],
+    body: wide,
+    message: { dashboard: wide },
   }),
   golden("get-v1-dashboards/listed", "GET /v1/dashboards", dashboard.listDashboards, {
     given: [aChart, aDashboard],
   }),
   golden("get-v1-dashboard/one", `GET ${oneDashboard}`, dashboard.getDashboard, {
-    ...{ given: [aChart, aDashboard], message: ofDashboard },
+    given: [aChart, aDashboard],
+    message: ofDashboard,
   }),
   golden("put-v1-dashboard/emptied", `PUT ${oneDashboard}`, dashboard.updateDashboard, {
-    ...{ given: [aChart, aDashboard], body: { layout: {} } },
+    given: [aChart, aDashboard],
+    body: { layout: {} },
     message: { ...ofDashboard, dashboard: { layout: {} } },
   }),
   golden("delete-v1-dashboard/deleted", `DELETE ${oneDashboard}`, dashboard.deleteDashboard, {
-    ...{ given: [aChart, aDashboard], message: ofDashboard },
+    given: [aChart, aDashboard],
+    message: ofDashboard,
   }),
 ];

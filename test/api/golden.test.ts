@@ -43,7 +43,8 @@ beforeAll(async () => {
   const openai = { provider: "openai", base_url: standIn.url, api_key: "sk-golden" };
   service = await startService({
     providers: JSON.stringify({ openai }),
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": new URL(nowhere).host },
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": new URL(nowhere).host,
   });
   sessions = new Http2SessionManager(service.url);
   const http2 = { baseUrl: service.url, httpVersion: "2", sessionManager: sessions } as const;

@@ -619,7 +619,9 @@ test("an RPC client does the same", async () => {
   const expiresAt = { seconds: BigInt(Math.floor(Date.now() / 1_000) + 60), nanos: 0 };
 
   const { data } = await client.createControlPlaneApiKey({
-    ...{ root, name: "over RPC", expiresAt },
+    root,
+    name: "over RPC",
+    expiresAt,
     permissions: ["workspace.project.list"],
   });
   const revoked = await client.revokeControlPlaneApiKey({ root, keyId: data?.keyId ?? "" });

@@ -37,7 +37,10 @@ async function call(route: string, body?: unknown, key = service.projectKey) {
 async function events(count: number): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, () => createUuid());
   const sent = ids.map((event_id) => ({
-    ...{ event_id, event_type: "model", source: "test", inputs: {} },
+    event_id,
+    event_type: "model",
+    source: "test",
+    inputs: {},
   }));
   expect((await call("POST /events/batch", { events: sent })).status).toBe(200);
   return ids;
@@ -64,25 +67,39 @@ async function run(metricId: string, eventIds: readonly string[], results: reado
   const { version, enablement, definition } = evaluator;
   const project = { projectId: service.projectId, clusterId: "default" };
   const chunk = {
-    ...{ chunkId: createUuid(), evaluatorId: metricId, version, enablement },
-    ...{ name: definition.name, backfillId: createUuid(), workflowId: "evaluate" },
+    chunkId: createUuid(),
+    evaluatorId: metricId,
+    version,
+    enablement,
+    name: definition.name,
+    backfillId: createUuid(),
+    workflowId: "evaluate",
   };
-  await evaluation.scores.openChunk(project, chunk, {
-    ...{ eventIds, includeFailed: false, skipped: 0 },
-  });
+  await evaluation.scores.openChunk(project, chunk, { eventIds, includeFailed: false, skipped: 0 });
   const ended = results.map((result, index) => ({ eventId: eventIds[index] ?? "", result }));
   await evaluation.scores.commitResults(project, chunk, ended);
 }
 
 const judgeCall = (cost: number | null) => ({
-  ...{ provider: "openai", model: "gpt-4o-mini", promptTokens: 10, completionTokens: 2 },
-  ...{ cost, answer: "[[4]]" },
+  provider: "openai",
+  model: "gpt-4o-mini",
+  promptTokens: 10,
+  completionTokens: 2,
+  cost,
+  answer: "[[4]]",
 });
 const scored = (cost: number | null): RunResult => ({
-  ...{ kind: "score", score: 4, explanation: undefined, output: "", judge: judgeCall(cost) },
+  kind: "score",
+  score: 4,
+  explanation: undefined,
+  output: "",
+  judge: judgeCall(cost),
 });
 const failed: RunResult = {
-  ...{ kind: "failure", reason: "NO_SCORE", message: "no score in it", output: "" },
+  kind: "failure",
+  reason: "NO_SCORE",
+  message: "no score in it",
+  output: "",
 };
 
 describe("GET /v1/metrics/{id}/status", () => {
@@ -118,9 +135,15 @@ describe("GET /v1/metrics/{id}/status", () => {
     const got = await statusOf(metricId);
 
     expect(got).toMatchObject({
-      ...{ queued: 1, running: 1, scored: 2, failed: 2, failures_in_row: 2 },
-      ...{ judge_prompt_tokens: 20, judge_completion_tokens: 4 },
-      ...{ judge_cost: 0.25, judge_unpriced: 1 },
+      queued: 1,
+      running: 1,
+      scored: 2,
+      failed: 2,
+      failures_in_row: 2,
+      judge_prompt_tokens: 20,
+      judge_completion_tokens: 4,
+      judge_cost: 0.25,
+      judge_unpriced: 1,
     });
     expect(got["last_failure"]).toMatch(/no score in it/);
     expect(Date.parse(got["oldest_queued_at"] as string)).not.toBeNaN();

@@ -49,14 +49,26 @@ describe("GET /v1/metrics/{id}/versions", () => {
 
     const sha = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
     const version = (name: string, message: string, content: object) => ({
-      ...{ name, full_sha: sha, message, deployed: name === "v3" },
+      name,
+      full_sha: sha,
+      message,
+      deployed: name === "v3",
       date: expect.any(String) as string,
       created_by: expect.stringMatching(/^key a key \(/) as string,
       content: {
-        ...{ ...question, description: "", return_type: "float", enabled_in_prod: false },
-        ...{ sampling_percentage: 10, model_provider: null, model_name: null, scale: null },
-        ...{ threshold: null, categories: null, filters: { filterArray: [] } },
-        ...{ needs_ground_truth: false, ...content },
+        ...question,
+        description: "",
+        return_type: "float",
+        enabled_in_prod: false,
+        sampling_percentage: 10,
+        model_provider: null,
+        model_name: null,
+        scale: null,
+        threshold: null,
+        categories: null,
+        filters: { filterArray: [] },
+        needs_ground_truth: false,
+        ...content,
       },
     });
     const criteria = "Is it true?";
@@ -66,7 +78,9 @@ describe("GET /v1/metrics/{id}/versions", () => {
         version("v1", "created", {}),
         version("v2", "updated criteria", { criteria }),
         version("v3", "updated return_type, threshold", {
-          ...{ criteria, return_type: "boolean", threshold: { pass_when: true } },
+          criteria,
+          return_type: "boolean",
+          threshold: { pass_when: true },
         }),
       ],
     });
@@ -201,7 +215,9 @@ describe("compare", () => {
     const id = await project.make({ ...question, threshold: { min: 1 } });
     const filter = { field: "source", operator: "is", value: "prod", type: "string" };
     await project.call(`PUT /v1/metrics/${id}`, {
-      ...{ criteria: "Is it true?", threshold: {}, filters: { filterArray: [filter] } },
+      criteria: "Is it true?",
+      threshold: {},
+      filters: { filterArray: [filter] },
     });
 
     const got = await project.call(`GET /v1/metrics/${id}/versions/v1/compare/v2`);
@@ -210,7 +226,8 @@ describe("compare", () => {
     expect(got.json).toEqual({
       success: true,
       data: {
-        ...{ from: "v1", to: "v2" },
+        from: "v1",
+        to: "v2",
         changes: [
           { field: "criteria", before: "Is it kind?", after: "Is it true?" },
           { field: "threshold", before: { min: 1 }, after: null },
@@ -261,7 +278,9 @@ test("versions are answered over RPC, where numbers that JSON has not are refuse
   const project = await givenAMetricProject(service);
   const id = await project.make(question);
   const transport = createConnectTransport({
-    ...{ baseUrl: service.url, httpVersion: "1.1", useBinaryFormat: true },
+    baseUrl: service.url,
+    httpVersion: "1.1",
+    useBinaryFormat: true,
   });
   const client = createClient(MetricVersionService, transport);
   const headers = new Headers({ authorization: `Bearer ${project.key}` });

@@ -35,20 +35,35 @@ describe("POST /v1/metrics", () => {
 
     expect(made).toMatchObject({ status: 200, json: { inserted: true, metric_id: id } });
     expect(got.json).toEqual({
-      ...{ id, ...anEvaluator, description: "", return_type: "float" },
-      ...{ enabled_in_prod: false, needs_ground_truth: false, sampling_percentage: 10 },
-      ...{ model_provider: null, model_name: null, scale: null, threshold: null },
-      ...{ categories: [], filters: { filterArray: [] } },
+      id,
+      ...anEvaluator,
+      description: "",
+      return_type: "float",
+      enabled_in_prod: false,
+      needs_ground_truth: false,
+      sampling_percentage: 10,
+      model_provider: null,
+      model_name: null,
+      scale: null,
+      threshold: null,
+      categories: [],
+      filters: { filterArray: [] },
       created_at: expect.any(String) as string,
-      ...{ updated_at: null, version: "v1", disabled_reason: null },
+      updated_at: null,
+      version: "v1",
+      disabled_reason: null,
     });
   });
 
   test("stores all that may be said, as it was said", async () => {
     const project = await givenAMetricProject(service);
     const said = {
-      ...{ ...judge, description: "How it sounds.", return_type: "categorical" },
-      ...{ enabled_in_prod: true, sampling_percentage: 33.5, scale: 5 },
+      ...judge,
+      description: "How it sounds.",
+      return_type: "categorical",
+      enabled_in_prod: true,
+      sampling_percentage: 33.5,
+      scale: 5,
       threshold: { passing_categories: ["good"] },
       categories: [
         { category: "good", score: 1 },
@@ -284,14 +299,17 @@ describe("PUT /v1/metrics", () => {
   test("of the return type drops the categories, and {} the threshold", async () => {
     const project = await givenAMetricProject(service);
     const id = await project.make({
-      ...{ ...anEvaluator, return_type: "categorical" },
+      ...anEvaluator,
+      return_type: "categorical",
       categories: [{ category: "good" }],
       threshold: { passing_categories: ["good"] },
     });
 
     const kept = await project.call(`PUT /v1/metrics/${id}`, { return_type: "boolean" });
     const put = await project.call(`PUT /v1/metrics/${id}`, {
-      ...{ return_type: "boolean", threshold: {}, pass_when: true },
+      return_type: "boolean",
+      threshold: {},
+      pass_when: true,
     });
     const got = await project.call(`GET /v1/metrics/${id}`);
 
@@ -441,10 +459,20 @@ describe("clients of the unversioned forms", () => {
   test("create, list, change and delete in their own names", async () => {
     const project = await givenAMetricProject(service);
     const metric = {
-      ...{ name: "polite", task: "demo", type: "custom", description: "Is it?" },
-      ...{ return_type: "boolean", code_snippet: "result = True", pass_when: true },
-      ...{ enabled_in_prod: false, needs_ground_truth: true, event_name: "reply" },
-      ...{ event_type: "model", threshold: {}, child_metrics: [], something_else: 1 },
+      name: "polite",
+      task: "demo",
+      type: "custom",
+      description: "Is it?",
+      return_type: "boolean",
+      code_snippet: "result = True",
+      pass_when: true,
+      enabled_in_prod: false,
+      needs_ground_truth: true,
+      event_name: "reply",
+      event_type: "model",
+      threshold: {},
+      child_metrics: [],
+      something_else: 1,
     };
 
     const made = await project.call("POST /metrics", metric);
@@ -452,17 +480,28 @@ describe("clients of the unversioned forms", () => {
     const [own] = listed.json as unknown as readonly Record<string, unknown>[];
     const put = await project.call("PUT /metrics", { ...own, metric_id: own?.["_id"] });
     const moved = await project.call("PUT /metrics", {
-      ...{ metric_id: own?.["_id"], event_name: "all", event_type: "tool" },
+      metric_id: own?.["_id"],
+      event_name: "all",
+      event_type: "tool",
     });
     const got = await project.call(`GET /v1/metrics/${String(own?.["_id"])}`);
 
     expect(made).toMatchObject({ status: 200, json: { inserted: true } });
     expect(listed.json).toEqual([
       {
-        ...{ _id: made.json["metric_id"], name: "polite", task: "demo", type: "custom" },
-        ...{ description: "Is it?", return_type: "boolean", code_snippet: "result = True" },
-        ...{ enabled_in_prod: false, needs_ground_truth: false, threshold: { pass_when: true } },
-        ...{ pass_when: true, event_type: "model", event_name: "reply" },
+        _id: made.json["metric_id"],
+        name: "polite",
+        task: "demo",
+        type: "custom",
+        description: "Is it?",
+        return_type: "boolean",
+        code_snippet: "result = True",
+        enabled_in_prod: false,
+        needs_ground_truth: false,
+        threshold: { pass_when: true },
+        pass_when: true,
+        event_type: "model",
+        event_name: "reply",
       },
     ]);
     expect([put.status, moved.status]).toEqual([200, 200]);
@@ -492,7 +531,9 @@ describe("clients of the unversioned forms", () => {
 test("numbers that JSON has not are refused over RPC too", async () => {
   const project = await givenAMetricProject(service);
   const transport = createConnectTransport({
-    ...{ baseUrl: service.url, httpVersion: "1.1", useBinaryFormat: true },
+    baseUrl: service.url,
+    httpVersion: "1.1",
+    useBinaryFormat: true,
   });
   const client = createClient(MetricService, transport);
   const headers = new Headers({ authorization: `Bearer ${project.key}` });

@@ -17,7 +17,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 const at = 1_700_000_000_000;
 const model = {
-  ...{ event_type: "model", event_name: "call", source: "sdk", inputs: {}, duration: 5 },
+  event_type: "model",
+  event_name: "call",
+  source: "sdk",
+  inputs: {},
+  duration: 5,
   config: { model: "gpt-4o" },
   metadata: { prompt_tokens: 3, completion_tokens: "4", cost: 0.5 },
 };
@@ -65,9 +69,18 @@ test("a skeleton has places, times, tokens and costs, first the session's sums",
     ["d", "s1"],
   ]);
   expect(events[1]).toMatchObject({
-    ...{ event_type: "model", event_name: "call", model: "gpt-4o", error: "e".repeat(300) },
-    ...{ start_time: at + 1, duration: 5, prompt_tokens: 3, completion_tokens: 4 },
-    ...{ total_tokens: 7, cost: 0.5, has_feedback: true, has_metrics: false },
+    event_type: "model",
+    event_name: "call",
+    model: "gpt-4o",
+    error: "e".repeat(300),
+    start_time: at + 1,
+    duration: 5,
+    prompt_tokens: 3,
+    completion_tokens: 4,
+    total_tokens: 7,
+    cost: 0.5,
+    has_feedback: true,
+    has_metrics: false,
   });
   expect(events[2]).toMatchObject({ has_feedback: false, has_metrics: true });
   expect(events[0]).not.toHaveProperty("outputs");
@@ -106,7 +119,8 @@ test("events come in the order of the ids, without absent and foreign ones", asy
   const body = { event_ids: ["d", "none", "a", "theirs", "d"] };
   const all = await project.ok("POST /v1/events/get", body);
   const narrow = await project.ok("POST /v1/events/get", {
-    ...{ event_ids: ["a"], projections: ["event_name"] },
+    event_ids: ["a"],
+    projections: ["event_name"],
   });
 
   expect(idsIn(all)).toEqual(["d", "a"]);
@@ -177,7 +191,9 @@ test("a signed-in viewer reads all of these", async () => {
     fetch(`${service.url}/v1/sessions/s1/skeleton`, { headers }),
     fetch(`${service.url}/v1/events/fields/values?field=event_name`, { headers }),
     fetch(`${service.url}/v1/events/get`, {
-      ...{ method: "POST", headers, body: JSON.stringify({ event_ids: ["a"] }) },
+      method: "POST",
+      headers,
+      body: JSON.stringify({ event_ids: ["a"] }),
     }),
   ]);
 

@@ -54,7 +54,8 @@ describe("provider_credentials", () => {
     const body = { name: "ours", provider: "openai", base_url: "https://93.184.215.14/v1/" };
 
     const made = await call(tenant, "POST", "provider_credentials", {
-      ...{ ...body, api_key: secrets[0] },
+      ...body,
+      api_key: secrets[0],
     });
     const path = `provider_credentials/${String(made.json.data?.["credential_id"])}`;
     const answers = [
@@ -138,10 +139,7 @@ describe("provider_credentials", () => {
     const send = async () => {
       const response = await fetch(`${url}/v1/projects/${tenant.projectId}/provider_credentials`, {
         method: "POST",
-        headers: {
-          ...{ ...credential, "content-type": "application/json" },
-          "idempotency-key": "once",
-        },
+        headers: { ...credential, "content-type": "application/json", "idempotency-key": "once" },
         body: JSON.stringify({ provider: "openai", api_key: "s3cret-once" }),
       });
       return response.text();
@@ -238,7 +236,10 @@ describe("model_aliases", () => {
     const gone = await call(tenant, "GET", path);
 
     expect(set.json.data).toMatchObject({
-      ...{ name: "fast-1.5", targets, scope_type: "project", scope_id: tenant.projectId },
+      name: "fast-1.5",
+      targets,
+      scope_type: "project",
+      scope_id: tenant.projectId,
     });
     expect(again.json.data).toMatchObject({ targets: ["openai/gpt-4o"] });
     expect(listed.json.data).toEqual([again.json.data]);

@@ -30,7 +30,10 @@ const someFilters = {
 async function givenEvents(...ids: readonly string[]): Promise<MetricProject> {
   const project = await givenAMetricProject(service);
   const events = ids.map((event_id) => ({
-    ...{ event_id, event_type: "tool", source: "sdk", inputs: { id: event_id } },
+    event_id,
+    event_type: "tool",
+    source: "sdk",
+    inputs: { id: event_id },
   }));
   if (events.length > 0) await project.ok("POST /v1/events/batch", { events });
   return project;
@@ -66,22 +69,37 @@ describe("queues", () => {
     const project = await givenEvents("e1", "e2");
 
     const made = await project.call("POST /v1/queues", {
-      ...{ name: "to review", description: "of models", enabled: false },
-      ...{ filters: someFilters, event_ids: ["e1"] },
+      name: "to review",
+      description: "of models",
+      enabled: false,
+      filters: someFilters,
+      event_ids: ["e1"],
     });
     const queue = made.json["queue"] as Json & { id: string };
     const path = `/v1/queues/${queue.id}`;
 
     expect(made).toMatchObject({ status: 201, json: { message: "The queue is created" } });
     expect(queue).toEqual({
-      ...{ id: queue.id, name: "to review", description: "of models", filters: someFilters },
-      ...{ enabled: false, scope_id: project.projectId, scope_type: "project", is_active: true },
-      ...{ created_at: aTime, updated_at: null, reviewers_per_event: 1, claim_seconds: 900 },
+      id: queue.id,
+      name: "to review",
+      description: "of models",
+      filters: someFilters,
+      enabled: false,
+      scope_id: project.projectId,
+      scope_type: "project",
+      is_active: true,
+      created_at: aTime,
+      updated_at: null,
+      reviewers_per_event: 1,
+      claim_seconds: 900,
     });
     expect(await project.ok(`GET ${path}`)).toEqual(queue);
 
     const changed = await project.ok(`PUT ${path}`, {
-      ...{ id: queue.id, name: "renamed", add_event_ids: ["e2"], remove_event_ids: ["e1"] },
+      id: queue.id,
+      name: "renamed",
+      add_event_ids: ["e2"],
+      remove_event_ids: ["e1"],
     });
     expect(changed).toEqual({
       queue: { ...queue, name: "renamed", updated_at: aTime },
@@ -107,7 +125,8 @@ describe("queues", () => {
     const path = `/v1/queues/${id}`;
 
     const { queue } = await project.ok(`PUT ${path}`, {
-      ...{ add_event_ids: ["e1"], remove_event_ids: ["e2"] },
+      add_event_ids: ["e1"],
+      remove_event_ids: ["e2"],
     });
     expect(queue).toMatchObject({ updated_at: null });
     await project.ok(`PUT ${path}`, { add_event_ids: ["e1", "e2"] });
@@ -306,7 +325,8 @@ describe("reviews", () => {
     const path = `/v1/queues/${id}`;
     const complete = (reviewer: string, value: number, kind: boolean, explanation?: string) =>
       project.ok(`POST ${path}/complete`, {
-        ...{ event_id: "e1", reviewer },
+        event_id: "e1",
+        reviewer,
         scores: [
           { metric: stars, value, explanation },
           { metric: "kind", value: kind },
@@ -340,7 +360,9 @@ describe("reviews", () => {
     const path = `/v1/queues/${id}`;
     const review = (reviewer: string) =>
       project.call(`POST ${path}/complete`, {
-        ...{ event_id: "e1", reviewer, scores: [{ metric: "stars", value: 1 }] },
+        event_id: "e1",
+        reviewer,
+        scores: [{ metric: "stars", value: 1 }],
       });
 
     expect(await review("Ann")).toMatchObject({ status: 200 });
@@ -360,7 +382,8 @@ describe("reviews", () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         project.call(`POST /v1/queues/${id}/complete`, {
-          ...{ event_id: "e1", reviewer: `person ${index}` },
+          event_id: "e1",
+          reviewer: `person ${index}`,
           scores: [{ metric: "stars", value: 2 }],
         }),
       ),
@@ -392,11 +415,13 @@ describe("reviews", () => {
     const id = await create(project, { event_ids: ["e1"] });
     const role = { level: "project", role: "project_member" } as const;
     const credential = await withSignIn(service.database, project, {
-      ...{ ...role, origin: service.url },
+      ...role,
+      origin: service.url,
     });
     const claim = (body: Json) =>
       fetch(`${service.url}/v1/queues/${id}/claim`, {
-        ...{ method: "POST", body: JSON.stringify(body) },
+        method: "POST",
+        body: JSON.stringify(body),
         headers: { ...credential, "content-type": "application/json" },
       });
 
@@ -424,7 +449,8 @@ describe("reviews", () => {
     const id = await create(project, { event_ids: ["e1"] });
 
     const refused = await project.call(`POST /v1/queues/${id}/complete`, {
-      ...{ event_id: "e1", scores: [score] },
+      event_id: "e1",
+      scores: [score],
     });
 
     expect(refused.status).toBe(400);
@@ -470,8 +496,13 @@ test("agreement is of events with two people, by metric", async () => {
 
   expect(metrics).toEqual([
     {
-      ...{ metric_id: kind, name: "kind", return_type: "boolean", level: "nominal" },
-      ...{ events: 3, scores: 6, reviewers: 2 },
+      metric_id: kind,
+      name: "kind",
+      return_type: "boolean",
+      level: "nominal",
+      events: 3,
+      scores: 6,
+      reviewers: 2,
       observed_agreement: expect.closeTo(2 / 3, 12) as number,
       cohen_kappa: expect.closeTo(0.4, 12) as number,
       krippendorff_alpha: expect.closeTo(1 - (5 * 2) / (2 * 3 * 3), 12) as number,

@@ -44,7 +44,9 @@ type Made = { readonly id: string; readonly key: string };
 /** A key that makes keys, and two that it made. */
 async function givenCreatedKeys(): Promise<{ maker: Made; created: readonly Made[] }> {
   const { keyId, secret } = await addKey(service.database, service.project, {
-    ...{ kind: "data_plane", root: "org", permissions: ["*"] },
+    kind: "data_plane",
+    root: "org",
+    permissions: ["*"],
   });
   const make = async (path: string, body: object): Promise<Made> => {
     const answer = await call(secret, "POST", path, body);
@@ -137,7 +139,8 @@ describe("revoke_created_keys", () => {
   test("ends none for a caller that may not revoke each of them", async () => {
     const { maker, created } = await givenCreatedKeys();
     const { secret } = await addKey(service.database, service.project, {
-      ...{ kind: "control_plane", root: "org" },
+      kind: "control_plane",
+      root: "org",
       permissions: ["org.fine_grained_api_key_dp.*"],
     });
 

@@ -443,13 +443,17 @@ describe("CORS", () => {
     { name: "an answer", method: "GET", path: "/openapi.json", origin: "https://app.example.org" },
     { name: "an answer without an origin", method: "GET", path: "/openapi.json" },
     {
-      ...{ name: "a stream", method: "POST", path: "/v1/events/stream" },
+      name: "a stream",
+      method: "POST",
+      path: "/v1/events/stream",
       origin: "https://app.example.org",
     },
   ])("keeps caches from giving $name to another origin", async ({ method, path, origin }) => {
     const got = await rest(method, path, {
       headers: {
-        ...{ ...auth, "accept-encoding": "gzip", "content-type": "application/json" },
+        ...auth,
+        "accept-encoding": "gzip",
+        "content-type": "application/json",
         ...(origin !== undefined && { origin }),
       },
       ...(method === "POST" && { body: "{}" }),

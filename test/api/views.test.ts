@@ -107,7 +107,8 @@ test("a state that is given replaces the one before, and is else kept", async ()
     state: { filters: [{ field: "error", operator: "exists" }], columns: ["event_name"] },
   });
   expect(replaced.json["data"]).toMatchObject({
-    ...{ name: "b", state: { filters: [], columns: [], settings: { open: true } } },
+    name: "b",
+    state: { filters: [], columns: [], settings: { open: true } },
   });
 });
 

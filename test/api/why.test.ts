@@ -75,14 +75,25 @@ function run(metricId: string, eventId: string, result?: RunResult): Promise<str
 }
 
 const judgeCall = {
-  ...{ provider: "openai", model: "gpt-4o-mini", promptTokens: 12, completionTokens: 3 },
-  ...{ cost: null, answer: "fine [[4]]" },
+  provider: "openai",
+  model: "gpt-4o-mini",
+  promptTokens: 12,
+  completionTokens: 3,
+  cost: null,
+  answer: "fine [[4]]",
 };
 const scored: RunResult = {
-  ...{ kind: "score", score: 4, explanation: "fine", output: "", judge: judgeCall },
+  kind: "score",
+  score: 4,
+  explanation: "fine",
+  output: "",
+  judge: judgeCall,
 };
 const failed: RunResult = {
-  ...{ kind: "failure", reason: "NO_SCORE", message: "the answer has no [[x]]", output: "" },
+  kind: "failure",
+  reason: "NO_SCORE",
+  message: "the answer has no [[x]]",
+  output: "",
 };
 
 describe("why, after a run,", () => {
@@ -93,9 +104,14 @@ describe("why, after a run,", () => {
     const got = await why(metricId, eventId);
 
     expect(got).toMatchObject({
-      ...{ outcome: "scored", version: "v1", result: 4, explanation: "fine", failure: null },
+      outcome: "scored",
+      version: "v1",
+      result: 4,
+      explanation: "fine",
+      failure: null,
       judge: { provider: "openai", prompt_tokens: 12, completion_tokens: 3, cost: null },
-      ...{ workflow_id: workflowId, filter: null },
+      workflow_id: workflowId,
+      filter: null,
       runs: [{ version: "v1", outcome: "scored", result: 4, failure: null }],
     });
     expect(Date.parse(got["ended_at"] as string)).toBeGreaterThanOrEqual(

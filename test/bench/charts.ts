@@ -91,7 +91,9 @@ const charts: readonly Chart[] = [
   {
     title: "cost by hour and model: average, sum",
     request: {
-      ...{ kind: "time_series", unit: "hour", splitBy: "model" },
+      kind: "time_series",
+      unit: "hour",
+      splitBy: "model",
       measures: [
         { metric: "cost", aggregation: "avg" },
         { id: "sum", metric: "cost", aggregation: "sum" },
@@ -103,7 +105,8 @@ const charts: readonly Chart[] = [
   {
     title: "p95 of duration by day",
     request: {
-      ...{ kind: "time_series", unit: "day" },
+      kind: "time_series",
+      unit: "day",
       measures: [{ metric: "duration", aggregation: "p95" }],
     },
     duckSql: `select date_trunc('day', start_time), quantile_cont(duration, 0.95)
@@ -112,7 +115,9 @@ const charts: readonly Chart[] = [
   {
     title: "top 10 users by cost",
     request: {
-      ...{ kind: "table", splitBy: "metadata.account", splitLimit: 10 },
+      kind: "table",
+      splitBy: "metadata.account",
+      splitLimit: 10,
       measures: [{ metric: "cost", aggregation: "sum" }],
     },
     duckSql: `select account, sum(cost) as cost
@@ -123,7 +128,9 @@ const charts: readonly Chart[] = [
     request: {
       kind: "scalar",
       measures: ["total_tokens", "prompt_tokens", "completion_tokens"].map((metric) => ({
-        ...{ id: metric, metric, aggregation: "sum" },
+        id: metric,
+        metric,
+        aggregation: "sum",
       })),
     },
     duckSql: `select sum(total_tokens), sum(prompt_tokens), sum(completion_tokens)
@@ -134,7 +141,11 @@ const charts: readonly Chart[] = [
 /** Sends one event over HTTP, so that the catalogue has the fields. */
 async function recordCatalogue({ credentials }: BenchService): Promise<void> {
   const metadata = {
-    ...{ cost: 0.25, total_tokens: 3, prompt_tokens: 2, completion_tokens: 1, account: "user-0" },
+    cost: 0.25,
+    total_tokens: 3,
+    prompt_tokens: 2,
+    completion_tokens: 1,
+    account: "user-0",
   };
   const event = { event_type: "model", event_name: "call", source: "bench", inputs: {}, metadata };
   const config = { model: "model-0" };
@@ -149,7 +160,8 @@ async function post(
   const response = await fetch(url + path, {
     method: "POST",
     headers: {
-      ...{ authorization: `Bearer ${key}`, "content-type": "application/json" },
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
       "accept-encoding": "identity",
     },
     body: JSON.stringify(body),
@@ -219,7 +231,9 @@ async function measure(
     date_range: { start_time: range.startTimeMs, end_time: range.endTimeMs },
     filters: models,
     query: {
-      ...{ kind, measures, split_by: splitBy },
+      kind,
+      measures,
+      split_by: splitBy,
       ...(unit !== undefined && { bucket: { unit } }),
       ...(splitLimit !== undefined && { split_ranking: { limit: splitLimit } }),
     },

@@ -94,7 +94,11 @@ async function disable(scoring: Scoring, { id }: MadeMetric): Promise<void> {
 }
 
 const head = [
-  ...["evaluator", "events/s", "ratio", "p50 ms", "p99 ms"],
+  "evaluator",
+  "events/s",
+  "ratio",
+  "p50 ms",
+  "p99 ms",
   ...cpuHead.map((name) => `${name} µs`),
 ];
 

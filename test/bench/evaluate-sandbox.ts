@@ -194,9 +194,15 @@ function eventOf(number: number): JsonObject {
   return {
     event_id: `00000000-0000-4000-8000-${id}`,
     session_id: "00000000-0000-4000-9000-000000000000",
-    ...{ project_id: "00000000-0000-4000-a000-000000000000", parent_id: null, children_ids: [] },
-    ...{ source: "bench", start_time: 1_760_000_000_000 + number, duration: 250, error: null },
-    ...{ metrics: {}, feedback: {} },
+    project_id: "00000000-0000-4000-a000-000000000000",
+    parent_id: null,
+    children_ids: [],
+    source: "bench",
+    start_time: 1_760_000_000_000 + number,
+    duration: 250,
+    error: null,
+    metrics: {},
+    feedback: {},
     ...payloadOf(createRandom(number + 1), number, eventBytes),
   };
 }

@@ -195,9 +195,14 @@ function nameOf(isStream: boolean): string {
 }
 
 const latencyHead = [
-  ...["direct p50 ms", "direct p99 ms"],
-  ...["Portkey added p50", "p99", "to first"],
-  ...["added p50", "added p99", "added to first"],
+  "direct p50 ms",
+  "direct p99 ms",
+  "Portkey added p50",
+  "p99",
+  "to first",
+  "added p50",
+  "added p99",
+  "added to first",
 ];
 
 /** Returns latencies. Differences are taken within a round, so that noise affects every way. */

@@ -111,7 +111,11 @@ function composeScoring({
   }
 
   return {
-    ...{ service, database, take, call, stop },
+    service,
+    database,
+    take,
+    call,
+    stop,
     async load(load, events) {
       const requests = Math.ceil(events / loads[load].events);
       const range = take(requests * loads[load].events);

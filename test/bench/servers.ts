@@ -84,7 +84,9 @@ async function measure(options: Measure): Promise<Measured> {
   const results = await Promise.all(
     Array.from({ length: senders }, (_, at) =>
       runLoad({
-        ...{ load, requests, connections: connectionsEach },
+        load,
+        requests,
+        connections: connectionsEach,
         url: servers[at % servers.length]?.url ?? "",
         key: service.credentials.project_api_key,
         firstEvent: firstEvent + at * requests * loads[load].events,

@@ -17,7 +17,9 @@ export function* longSession(events: number): Generator<Fields> {
   const common = { session_id: sessionId, source: "bench" };
   yield {
     ...common,
-    ...{ event_id: sessionId, event_type: "session", event_name: sessionId },
+    event_id: sessionId,
+    event_type: "session",
+    event_name: sessionId,
     inputs: { question: "Work through all tasks." },
     start_time: startMs,
     end_time: startMs + 3_000_000,

@@ -138,9 +138,9 @@ async function measureClick(page: Page, list: string): Promise<number> {
 /** Waits until the session is read to its end. */
 async function measureWhole(page: Page): Promise<number> {
   const startMs = performance.now();
-  await page.locator('.session-reading[data-reading="false"]').waitFor({
-    ...{ state: "attached", timeout: 120_000 },
-  });
+  await page
+    .locator('.session-reading[data-reading="false"]')
+    .waitFor({ state: "attached", timeout: 120_000 });
   return performance.now() - startMs;
 }
 

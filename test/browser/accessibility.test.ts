@@ -44,17 +44,25 @@ async function prepare(app: TestApp): Promise<void> {
   }
   await call("/events/batch", { events });
   const metric = await call("/v1/metrics", {
-    ...{ name: "short", type: "PYTHON", return_type: "boolean" },
+    name: "short",
+    type: "PYTHON",
+    return_type: "boolean",
     criteria: "def evaluate(event):\n    return True\n",
   });
   await call("/v1/metrics", {
-    ...{ name: "helpful", type: "HUMAN", return_type: "boolean", criteria: "Does it help?" },
+    name: "helpful",
+    type: "HUMAN",
+    return_type: "boolean",
+    criteria: "Does it help?",
   });
   const queue = await call("/v1/queues", { name: "Answers", event_ids: ["of-base", "of-new"] });
   const prompt = await call("/v1/configurations", {
-    ...{ name: "greeting", provider: "openai", env: ["dev"] },
+    name: "greeting",
+    provider: "openai",
+    env: ["dev"],
     parameters: {
-      ...{ call_type: "chat", model: "gpt-4o-mini" },
+      call_type: "chat",
+      model: "gpt-4o-mini",
       template: [{ role: "system", content: "Greet {{ name }}." }],
     },
   });
@@ -74,7 +82,9 @@ async function giveSettings(app: TestApp): Promise<void> {
   const { service } = app;
   const project = `/v1/projects/${service.projectId}`;
   await app.call("POST", `${project}/provider_credentials`, {
-    ...{ name: "our-own-account", provider: "openai", api_key: "sk-x" },
+    name: "our-own-account",
+    provider: "openai",
+    api_key: "sk-x",
     base_url: "https://models.of-a-long-name.example.com/v1",
   });
   const response = await fetch(`${service.url}${project}/members`, {
@@ -89,9 +99,7 @@ async function giveSettings(app: TestApp): Promise<void> {
 }
 
 const app = givenApp({
-  flags: () => ({
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": "127.0.0.1:9" },
-  }),
+  flags: () => ({ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": "127.0.0.1:9" }),
   prepare,
 });
 
@@ -165,10 +173,16 @@ const visits: Readonly<Record<string, readonly Visit[]>> = {
 
 function fill(pattern: string): string {
   const values: Readonly<Record<string, string>> = {
-    ...{ projectId: app.service.projectId, orgId: app.service.project.orgId },
-    ...{ sessionId: "of-base", runId: "new", name: "web" },
-    ...{ alertId: seeded.alert, metricId: seeded.metric, datasetId: seeded.dataset },
-    ...{ promptId: seeded.prompt, queueId: seeded.queue },
+    projectId: app.service.projectId,
+    orgId: app.service.project.orgId,
+    sessionId: "of-base",
+    runId: "new",
+    name: "web",
+    alertId: seeded.alert,
+    metricId: seeded.metric,
+    datasetId: seeded.dataset,
+    promptId: seeded.prompt,
+    queueId: seeded.queue,
   };
   return pattern.replaceAll(/\$(\w+)/g, (_, name: string) => values[name] ?? "");
 }

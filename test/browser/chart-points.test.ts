@@ -13,7 +13,9 @@ const app = givenApp({
   prepare: async (started) => {
     await started.call("POST", "/events/batch", {
       events: models.map((model, index) => ({
-        ...{ event_type: "model", event_name: "answer", source: "production" },
+        event_type: "model",
+        event_name: "answer",
+        source: "production",
         config: { model },
         inputs: {},
         outputs: { role: "assistant", content: model },
@@ -26,12 +28,17 @@ const app = givenApp({
 
 async function openChart() {
   const question = {
-    ...{ kind: "time_series", unit: "hour", splitBy: "model", filters: [] },
+    kind: "time_series",
+    unit: "hour",
+    splitBy: "model",
+    filters: [],
     measures: [{ metric: "event_count" }],
   };
   const range = { from: fromMs, to: fromMs + 3 * hourMs - 1 };
   const search = new URLSearchParams({
-    ...{ name: "Calls", question: JSON.stringify(question), range: JSON.stringify(range) },
+    name: "Calls",
+    question: JSON.stringify(question),
+    range: JSON.stringify(range),
   });
   const opened = await app.open(`/app/p/${app.service.projectId}/charts/edit?${search.toString()}`);
   await opened.page.locator(".plot-canvas canvas").waitFor();

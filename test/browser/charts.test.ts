@@ -24,7 +24,8 @@ afterAll(async () => {
 
 const app = givenApp({
   flags: () => ({
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": receiver.host,
     providers: providersOf(standIn),
   }),
   prepare: ({ service }) =>
@@ -390,7 +391,9 @@ describe("the evaluators", () => {
 
   test("show what a version changed, and restore the old one", async () => {
     const made = await app.call("POST", "/v1/metrics", {
-      ...{ name: "long", type: "PYTHON", return_type: "boolean" },
+      name: "long",
+      type: "PYTHON",
+      return_type: "boolean",
       criteria: "def evaluate(event):\n    return True\n",
     });
     const { metric_id: id } = made as { metric_id: string };
@@ -421,7 +424,9 @@ describe("the evaluators", () => {
 
   test("keep edited code while another tab is open, and forget it once saved", async () => {
     const made = await app.call("POST", "/v1/metrics", {
-      ...{ name: "drafted", type: "PYTHON", return_type: "boolean" },
+      name: "drafted",
+      type: "PYTHON",
+      return_type: "boolean",
       criteria: "def evaluate(event):\n    return True\n",
     });
     const { metric_id: id } = made as { metric_id: string };
@@ -457,7 +462,10 @@ describe("the evaluators", () => {
 
   test("say why they did not score an event", async () => {
     const made = await app.call("POST", "/v1/metrics", {
-      ...{ name: "of_tools", type: "PYTHON", return_type: "boolean", enabled_in_prod: true },
+      name: "of_tools",
+      type: "PYTHON",
+      return_type: "boolean",
+      enabled_in_prod: true,
       criteria: "def evaluate(event):\n    return True\n",
       filters: {
         filterArray: [{ field: "event_type", operator: "is", value: "chain", type: "string" }],
@@ -483,7 +491,10 @@ describe("the evaluators", () => {
 
   test("name the switch that is off, and say that no event has an id", async () => {
     const made = await app.call("POST", "/v1/metrics", {
-      ...{ name: "switched_off", type: "PYTHON", return_type: "boolean", enabled_in_prod: false },
+      name: "switched_off",
+      type: "PYTHON",
+      return_type: "boolean",
+      enabled_in_prod: false,
       criteria: "def evaluate(event):\n    return True\n",
     });
     const { metric_id: id } = made as { metric_id: string };

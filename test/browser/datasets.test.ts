@@ -95,7 +95,8 @@ describe("datasets", () => {
 
   test("keep the part of a datapoint that another person changed meanwhile", async () => {
     const made = (await app.call("POST", "/v1/datapoints", {
-      ...{ inputs: { question: "Mine?" }, linked_datasets: [datasetId] },
+      inputs: { question: "Mine?" },
+      linked_datasets: [datasetId],
     })) as { result: { insertedId: string } };
     const id = made.result.insertedId;
     const { page, faults } = await app.open(path(`/${datasetId}?datapoint=${id}`));
@@ -113,9 +114,7 @@ describe("datasets", () => {
     const { datapoint } = (await app.call("GET", `/v1/datapoints/${id}`)) as {
       datapoint: readonly unknown[];
     };
-    expect(datapoint[0]).toMatchObject({
-      ...{ inputs: { question: "Theirs?" }, metadata: { mine: 1 } },
-    });
+    expect(datapoint[0]).toMatchObject({ inputs: { question: "Theirs?" }, metadata: { mine: 1 } });
     expect(faults).toEqual([]);
   });
 

@@ -29,7 +29,8 @@ describe("an empty project", () => {
     ["filter", {}, [{ field: "metadata.team", operator: "is", value: "shop" }]],
   ])("says of a chart that no event has the field of its %s", async (_, question, filters) => {
     const asked = JSON.stringify({
-      ...{ kind: "scalar", measures: [{ metric: "event_count" }] },
+      kind: "scalar",
+      measures: [{ metric: "event_count" }],
       filters,
       ...question,
     });

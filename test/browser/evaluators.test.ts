@@ -26,16 +26,24 @@ const looks = [
 /** Sends calls of one name, which evaluators of the same name run on. */
 async function giveCalls(name: string, count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => ({
-    ...{ event_type: "model", event_name: name, source: "production" },
-    ...{ inputs: { question: `Order ${index}?` }, outputs: { content: "On its way." } },
-    ...{ start_time: Date.now() - 60_000 + index, duration: 1_000 },
+    event_type: "model",
+    event_name: name,
+    source: "production",
+    inputs: { question: `Order ${index}?` },
+    outputs: { content: "On its way." },
+    start_time: Date.now() - 60_000 + index,
+    duration: 1_000,
   }));
   await app.call("POST", "/events/batch", { events });
 }
 
 async function giveEvaluator(name: string, criteria: string, more: object = {}): Promise<string> {
   const made = await app.call("POST", "/v1/metrics", {
-    ...{ name, type: "PYTHON", return_type: "boolean", criteria, sampling_percentage: 100 },
+    name,
+    type: "PYTHON",
+    return_type: "boolean",
+    criteria,
+    sampling_percentage: 100,
     filters: { filterArray: [{ field: "event_name", operator: "is", value: name }] },
     ...more,
   });

@@ -45,8 +45,14 @@ async function prepare(app: TestApp): Promise<void> {
     }));
     // The same metric scores the calls of each session too, and some of them otherwise.
     const calls = events.map(({ session_id, source, metadata, start_time }, index) => ({
-      ...{ session_id, source, metadata, start_time, inputs: {} },
-      ...{ event_id: `call-${session_id}`, event_type: "model", event_name: "call" },
+      session_id,
+      source,
+      metadata,
+      start_time,
+      inputs: {},
+      event_id: `call-${session_id}`,
+      event_type: "model",
+      event_name: "call",
       metrics: { brief: index !== 3 },
     }));
     await app.call("POST", "/events/batch", { events: [...events, ...calls] });

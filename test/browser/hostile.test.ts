@@ -48,14 +48,19 @@ const levelsOfText = 200;
 
 const events = [
   {
-    ...{ event_id: "hostile", session_id: "hostile", event_type: "session" },
+    event_id: "hostile",
+    session_id: "hostile",
+    event_type: "session",
     event_name: markup,
     inputs: { [markup]: markup, rightToLeft, emoji },
     outputs: { answer: markup },
     user_properties: { [markup]: rightToLeft },
   },
   {
-    ...{ event_id: "chat", session_id: "hostile", event_type: "model", event_name: rightToLeft },
+    event_id: "chat",
+    session_id: "hostile",
+    event_type: "model",
+    event_name: rightToLeft,
     config: { model: markup },
     error: markup,
     inputs: {
@@ -84,7 +89,10 @@ const events = [
     metadata: { [markup]: markup, cost: 0.01 },
   },
   {
-    ...{ event_id: "deep", session_id: "hostile", event_type: "tool", event_name: emoji },
+    event_id: "deep",
+    session_id: "hostile",
+    event_type: "tool",
+    event_name: emoji,
     inputs: { deep: nested(levelsTaken), megabyte, list: Array.from({ length: 20_000 }, () => 1) },
     outputs: { photo: svgUrl, ...Object.fromEntries(addresses.entries()) },
   },

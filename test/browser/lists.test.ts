@@ -31,25 +31,40 @@ async function prepare(app: TestApp): Promise<void> {
   }
   const times = { start_time: Date.now() - 60_000, end_time: Date.now() - 59_000 };
   const events = ["base", "new"].map((run) => ({
-    ...{ event_id: `of-${run}`, session_id: `of-${run}`, event_type: "session" },
-    ...{ event_name: "asked", source: "evaluation", metrics: { quality: 1 } },
+    event_id: `of-${run}`,
+    session_id: `of-${run}`,
+    event_type: "session",
+    event_name: "asked",
+    source: "evaluation",
+    metrics: { quality: 1 },
     inputs: { question: `Where is the order of ${run}?` },
     metadata: { run_id: run, datapoint_id: datapoint_ids[0] },
     ...times,
   }));
   const answer = {
-    ...{ event_id: "answer", session_id: "of-base", parent_id: "of-base", event_type: "model" },
-    ...{ event_name: "answer", source: "test", inputs: {}, ...times },
+    event_id: "answer",
+    session_id: "of-base",
+    parent_id: "of-base",
+    event_type: "model",
+    event_name: "answer",
+    source: "test",
+    inputs: {},
+    ...times,
   };
   await call("/events/batch", { events: [...events, answer] });
   await call("/v1/metrics", {
-    ...{ name: "short", type: "PYTHON", return_type: "boolean" },
+    name: "short",
+    type: "PYTHON",
+    return_type: "boolean",
     criteria: "def evaluate(event):\n    return True\n",
   });
   await call("/v1/configurations", {
-    ...{ name: "greeting", provider: "openai", env: ["dev"] },
+    name: "greeting",
+    provider: "openai",
+    env: ["dev"],
     parameters: {
-      ...{ call_type: "chat", model: "gpt-4o-mini" },
+      call_type: "chat",
+      model: "gpt-4o-mini",
       template: [{ role: "system", content: "Greet." }],
     },
   });
@@ -63,9 +78,7 @@ async function prepare(app: TestApp): Promise<void> {
 }
 
 const app = givenApp({
-  flags: () => ({
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": "127.0.0.1:9" },
-  }),
+  flags: () => ({ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": "127.0.0.1:9" }),
   prepare,
 });
 
@@ -74,8 +87,12 @@ const path = (rest: string): string => `/app/p/${app.service.projectId}/${rest}`
 /** Answers the checks of an alert with one, which takes an hour to come about. */
 async function answerChecks(page: Page): Promise<void> {
   const check = {
-    ...{ outcome: "ok", sampleSize: 3, values: [], evaluatedAt: "2026-09-21T13:00:05Z" },
-    ...{ windowStart: "2026-09-21T12:00:00Z", windowEnd: "2026-09-21T13:00:00Z" },
+    outcome: "ok",
+    sampleSize: 3,
+    values: [],
+    evaluatedAt: "2026-09-21T13:00:05Z",
+    windowStart: "2026-09-21T12:00:00Z",
+    windowEnd: "2026-09-21T13:00:00Z",
   };
   await page.route("**/ListAlertEvaluations**", (route) =>
     route.fulfill({ json: { success: true, data: [check] } }),

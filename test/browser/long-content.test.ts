@@ -25,15 +25,23 @@ async function prepare(app: TestApp): Promise<void> {
   const sessions = { "long-a": steps, "long-b": steps, pages: firstPage + 20 };
   for (const [sessionId, length] of Object.entries(sessions)) {
     const events = Array.from({ length }, (_, at) => ({
-      ...{ event_id: `${sessionId}-${at}`, session_id: sessionId, source: "production" },
-      ...{ event_type: "tool", event_name: `step ${at}`, inputs, outputs: {} },
-      ...{ start_time: startMs + at * 1_000, duration: 900 },
+      event_id: `${sessionId}-${at}`,
+      session_id: sessionId,
+      source: "production",
+      event_type: "tool",
+      event_name: `step ${at}`,
+      inputs,
+      outputs: {},
+      start_time: startMs + at * 1_000,
+      duration: 900,
       ...(at === failedStep && { error: "the bank answered 503" }),
     }));
     await app.call("POST", "/session/start", {
       session: {
-        ...{ session_id: sessionId, session_name: "long", source: "production" },
-        ...{ start_time: startMs },
+        session_id: sessionId,
+        session_name: "long",
+        source: "production",
+        start_time: startMs,
       },
     });
     for (let at = 0; at < length; at += 500) {

@@ -167,7 +167,8 @@ describe("the playground", () => {
     const { page, faults } = await app.open(path());
     await page.route("**/ListModels**", (route) =>
       route.fulfill({
-        ...{ status: 503, contentType: "application/json" },
+        status: 503,
+        contentType: "application/json",
         body: JSON.stringify({ code: "unavailable", message: "The providers do not answer." }),
       }),
     );
@@ -227,12 +228,19 @@ describe("the playground", () => {
     await app.call("POST", "/events/batch", {
       events: [
         {
-          ...{ session_id: session, event_id: session, event_type: "session" },
-          ...{ event_name: "asked", source: "production", inputs: {} },
+          session_id: session,
+          event_id: session,
+          event_type: "session",
+          event_name: "asked",
+          source: "production",
+          inputs: {},
         },
         {
-          ...{ session_id: session, event_type: "model", event_name: "answer" },
-          ...{ source: "production", config: { model: "gpt-4o-mini", provider: "openai" } },
+          session_id: session,
+          event_type: "model",
+          event_name: "answer",
+          source: "production",
+          config: { model: "gpt-4o-mini", provider: "openai" },
           inputs: { chat_history: [{ role: "user", content: "Where is my parcel?" }] },
           outputs: { role: "assistant", content: "On its way." },
         },
@@ -255,7 +263,9 @@ describe("the playground", () => {
     const eventId = crypto.randomUUID();
     await app.call("POST", "/events", {
       event: {
-        ...{ event_id: eventId, event_type: "model", event_name: "answer" },
+        event_id: eventId,
+        event_type: "model",
+        event_name: "answer",
         config: { model: "gpt-4o-mini", provider: "openai", tools: [{ type: "web_search" }] },
         inputs: {
           system: "Be kind.",

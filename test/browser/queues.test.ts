@@ -155,7 +155,8 @@ describe("queues", () => {
 
   test("offer no act once another person has deleted them", async () => {
     const made = (await app.call("POST", "/v1/queues", {
-      ...{ name: "Short-lived", event_ids: ["reviewed-0"] },
+      name: "Short-lived",
+      event_ids: ["reviewed-0"],
     })) as { queue: { id: string } };
     const { page, faults } = await app.open(path(`/${made.queue.id}`));
     await page.getByRole("grid", { name: "Events of the queue" }).waitFor();
@@ -277,14 +278,17 @@ describe("queues", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Name" }).fill("Both of us");
     await app.call("PUT", `/v1/queues/${made.queue.id}`, {
-      ...{ description: "Be kind", enabled: false },
+      description: "Be kind",
+      enabled: false,
     });
 
     await dialog.getByRole("button", { name: "Save queue" }).click();
 
     await page.getByRole("heading", { name: "Both of us" }).waitFor();
     expect(await app.call("GET", `/v1/queues/${made.queue.id}`)).toMatchObject({
-      ...{ name: "Both of us", description: "Be kind", enabled: false },
+      name: "Both of us",
+      description: "Be kind",
+      enabled: false,
     });
     expect(faults).toEqual([]);
   });
@@ -295,7 +299,8 @@ describe("queues", () => {
       { field: "source", operator: "is", value: "nowhere" },
     ];
     const made = (await app.call("POST", "/v1/queues", {
-      ...{ name: "Failing calls", filters: { filterArray } },
+      name: "Failing calls",
+      filters: { filterArray },
     })) as { queue: { id: string } };
     const { page, faults } = await app.open(path(`/${made.queue.id}`));
     await page.getByRole("button", { name: "Change queue" }).click();

@@ -34,7 +34,9 @@ async function prepare(app: TestApp): Promise<void> {
   const session = { session_id: "empty", session_name: "idle", source: "production" };
   await app.call("POST", "/session/start", { session });
   await app.call("POST", "/v1/metrics", {
-    ...{ name: "kindness", type: "HUMAN", return_type: "float" },
+    name: "kindness",
+    type: "HUMAN",
+    return_type: "float",
     criteria: "How kind is the answer, from 0 to 1?",
   });
 }
@@ -211,12 +213,16 @@ describe("a session", () => {
     const call = { session_id: "shapes", event_type: "model", source: "production" };
     const events = [
       {
-        ...{ ...call, event_id: "shapes-gemini", event_name: "gemini" },
+        ...call,
+        event_id: "shapes-gemini",
+        event_name: "gemini",
         inputs: { contents: [{ role: "user", parts: [{ text: "Where is the hive?" }] }] },
         outputs: { candidates: [{ content: { role: "model", parts: [{ text: "Up there." }] } }] },
       },
       {
-        ...{ ...call, event_id: "shapes-other", event_name: "other" },
+        ...call,
+        event_id: "shapes-other",
+        event_name: "other",
         inputs: { query: "Which bees dance?" },
         outputs: { rows: ["workers"] },
       },
@@ -271,7 +277,8 @@ describe("a session", () => {
     expect(await app.call("GET", "/v1/events/middle-answer")).toMatchObject({
       event: {
         feedback: {
-          ...{ thumbs_up: false, comment: "promises too much" },
+          thumbs_up: false,
+          comment: "promises too much",
           ground_truth: "We will write to you.",
         },
         metrics: { kindness: 0.25 },
@@ -522,9 +529,14 @@ describe("a session that runs", () => {
     const root = events.find((event) => event["event_type"] === "session");
     await app.call("POST", "/events", {
       event: {
-        ...{ event_type: "tool", event_name: "late_tool", source: "production" },
-        ...{ session_id: sessionId, parent_id: root?.["event_id"], inputs: {} },
-        ...{ start_time: Date.now(), duration: 5 },
+        event_type: "tool",
+        event_name: "late_tool",
+        source: "production",
+        session_id: sessionId,
+        parent_id: root?.["event_id"],
+        inputs: {},
+        start_time: Date.now(),
+        duration: 5,
       },
     });
 

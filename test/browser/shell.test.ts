@@ -106,7 +106,8 @@ describe("a sign-in that ends", () => {
     const made = await app.call("POST", "/v1/datasets", { name: "Orders" });
     const { insertedId } = (made as { result: { insertedId: string } }).result;
     await app.call("POST", `/v1/datasets/${insertedId}/datapoints`, {
-      ...{ data: [{ question: "Where is it?" }], mapping: { inputs: ["question"] } },
+      data: [{ question: "Where is it?" }],
+      mapping: { inputs: ["question"] },
     });
     const path = `/app/p/${app.service.projectId}/datasets/${insertedId}`;
     const { page, faults } = await app.open(path);

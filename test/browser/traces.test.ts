@@ -320,8 +320,11 @@ describe("a list that is followed through a burst", () => {
     const burst = (round: number, count: number) => {
       const sessionId = crypto.randomUUID();
       const events = Array.from({ length: count }, (_, index) => ({
-        ...{ event_type: "tool", event_name: `burst-${round}-${index}`, source: "live" },
-        ...{ session_id: sessionId, inputs: { query: `burst asked ${index}` } },
+        event_type: "tool",
+        event_name: `burst-${round}-${index}`,
+        source: "live",
+        session_id: sessionId,
+        inputs: { query: `burst asked ${index}` },
         start_time: Date.now() + index / 1_000,
       }));
       return app.call("POST", "/events/batch", { events });
@@ -493,10 +496,15 @@ describe("a session without a payload", () => {
   async function giveCalls(name: string): Promise<string> {
     const session_id = `${name}-${Date.now()}`;
     const call = (at: number, question: string, answer: string) => ({
-      ...{ session_id, event_type: "model", event_name: name, source: "test" },
-      ...{ inputs: { question }, outputs: { answer } },
+      session_id,
+      event_type: "model",
+      event_name: name,
+      source: "test",
+      inputs: { question },
+      outputs: { answer },
       // The newest of all, since an evaluator shows the newest events alone.
-      ...{ start_time: Date.now() - 100 + at, duration: 90 },
+      start_time: Date.now() - 100 + at,
+      duration: 90,
     });
     await app.call("POST", "/events/batch", {
       events: [call(0, "The first?", "One."), call(1, "The second?", "Two.")],
@@ -544,7 +552,10 @@ describe("a session without a payload", () => {
     await giveCalls("explained");
     const criteria = "def evaluate(event):\n    return True\n";
     const made = (await app.call("POST", "/v1/metrics", {
-      ...{ name: "short", type: "PYTHON", return_type: "boolean", criteria },
+      name: "short",
+      type: "PYTHON",
+      return_type: "boolean",
+      criteria,
     })) as { metric_id: string };
     const evaluator = `${app.projectUrl}/evaluators/${made.metric_id}`;
     const { page, faults, picture } = await app.open(new URL(evaluator).pathname);

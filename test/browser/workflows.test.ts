@@ -22,8 +22,10 @@ afterAll(async () => {
 });
 
 const flags = () => ({
-  ...{ "temporal-ui-url": "https://temporal.example.org", providers: providersOf(standIn) },
-  ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
+  "temporal-ui-url": "https://temporal.example.org",
+  providers: providersOf(standIn),
+  "encryption-keys": encryptionKeyFlag,
+  "webhook-private-hosts": receiver.host,
 });
 const app = givenApp({ flags });
 givenWorker(app, flags);
@@ -105,9 +107,13 @@ async function giveCalls(count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => ({
     event_id: `call-${index}`,
     session_id: "calls",
-    ...{ event_type: "model", event_name: "answer", source: "production" },
-    ...{ inputs: { question: `Order ${index}?` }, outputs: { content: "On its way." } },
-    ...{ start_time: hourEnd - hourMs + index * 1_000, duration: 2_000 },
+    event_type: "model",
+    event_name: "answer",
+    source: "production",
+    inputs: { question: `Order ${index}?` },
+    outputs: { content: "On its way." },
+    start_time: hourEnd - hourMs + index * 1_000,
+    duration: 2_000,
   }));
   await app.call("POST", "/events/batch", { events });
 }
@@ -120,7 +126,9 @@ describe("what is done in the background", () => {
 
   test("a backfill scores the past, with its progress", { timeout: workflowMs }, async () => {
     const { metric_id: id } = (await app.call("POST", "/v1/metrics", {
-      ...{ name: "quick", type: "PYTHON", return_type: "boolean" },
+      name: "quick",
+      type: "PYTHON",
+      return_type: "boolean",
       criteria: "def evaluate(event):\n    return True\n",
       filters: { filterArray: [{ field: "event_type", operator: "is", value: "model" }] },
     })) as { metric_id: string };
@@ -170,9 +178,11 @@ describe("what is done in the background", () => {
       mapping: { inputs: ["question"] },
     });
     await app.call("POST", "/v1/configurations", {
-      ...{ name: "asker", provider: "openai" },
+      name: "asker",
+      provider: "openai",
       parameters: {
-        ...{ call_type: "chat", model: "gpt-4o-slow-8000" },
+        call_type: "chat",
+        model: "gpt-4o-slow-8000",
         template: [{ role: "user", content: "{{ question }}" }],
       },
     });

@@ -23,8 +23,12 @@ const versions = ["1.27.0", "1.37.0"] as const;
 
 const scaled = ["HorizontalPodAutoscaler", "HorizontalPodAutoscaler"];
 const always = [
-  ...["Deployment", "Deployment", "Job"],
-  ...["PodDisruptionBudget", "PodDisruptionBudget", "Service"],
+  "Deployment",
+  "Deployment",
+  "Job",
+  "PodDisruptionBudget",
+  "PodDisruptionBudget",
+  "Service",
 ];
 
 const cases = [
@@ -38,7 +42,9 @@ const cases = [
       environment: { WAGGLE_LOG_LEVEL: "debug" },
       worker: { autoscaling: { queueAgeSeconds: 60 } },
       ingress: {
-        ...{ enabled: true, className: "nginx", tlsSecretName: "waggle-tls" },
+        enabled: true,
+        className: "nginx",
+        tlsSecretName: "waggle-tls",
         annotations: { "cert-manager.io/cluster-issuer": "main" },
       },
       podMonitor: { enabled: true },
@@ -85,8 +91,12 @@ beforeEach(({ skip }) => {
 /** Kinds of the chart, as the package names their schemas. */
 const schemas = [
   "_definitions",
-  ...["deployment-apps-v1", "horizontalpodautoscaler-autoscaling-v2", "ingress-networking-v1"],
-  ...["job-batch-v1", "poddisruptionbudget-policy-v1", "service-v1"],
+  "deployment-apps-v1",
+  "horizontalpodautoscaler-autoscaling-v2",
+  "ingress-networking-v1",
+  "job-batch-v1",
+  "poddisruptionbudget-policy-v1",
+  "service-v1",
 ];
 
 /** Copies schemas; their ids and references lead to a website, which kubeconform would ask. */

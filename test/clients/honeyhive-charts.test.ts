@@ -41,7 +41,10 @@ describe("PyPI honeyhive 1.7.0", () => {
     const project = await addKey(database, tenant, { kind: "project", root: "project" });
     const dataPlane = await addKey(database, tenant, { kind: "data_plane", root: "org" });
     report = await honeyhiveReport<Report>(environment, "honeyhive_charts.py", [
-      ...[url, project.secret, dataPlane.secret, tenant.projectId],
+      url,
+      project.secret,
+      dataPlane.secret,
+      tenant.projectId,
     ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => {
@@ -52,8 +55,15 @@ describe("PyPI honeyhive 1.7.0", () => {
     const { created, seen, updated, listed, deleted, absent } = report[way];
 
     expect(created.data).toMatchObject({
-      ...{ name: way, metric: "cost", func: "sum", groupBy: "model", bucketing: "hour" },
-      ...{ owner_id: "me", is_active: true, updated_at: null, description: null },
+      name: way,
+      metric: "cost",
+      func: "sum",
+      groupBy: "model",
+      bucketing: "hour",
+      owner_id: "me",
+      is_active: true,
+      updated_at: null,
+      description: null,
       dateRange: { $gte: Date.UTC(2026, 0, 1), $lte: Date.UTC(2026, 0, 31) },
       query: [{ field: "event_type", operator: "is", value: "model", type: "string" }],
     });

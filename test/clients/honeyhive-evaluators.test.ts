@@ -58,7 +58,9 @@ const metrics = [
 
 /** A sampling of 1 % leaves events of runs at 100 %. */
 const onTheRun = {
-  ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 1 },
+  type: "PYTHON",
+  enabled_in_prod: true,
+  sampling_percentage: 1,
   filters: { filterArray: [{ field: "event_type", operator: "is", value: "session" }] },
 };
 
@@ -100,7 +102,9 @@ describe("PyPI honeyhive 1.7.0", () => {
     sayMissing("PyPI honeyhive 1.7.0 with evaluators", environment);
     if (environment.missing !== undefined || temporal?.missing !== undefined) return;
     runs = await honeyhiveReport<Runs>(environment, "honeyhive_evaluators.py", [
-      ...[service.url, project.key, datasetId],
+      service.url,
+      project.key,
+      datasetId,
     ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => skipWithout(skip, environment));
@@ -137,7 +141,10 @@ describe("npm honeyhive 1.0.42", () => {
     sayMissing("npm honeyhive 1.0.42 with evaluators", environment);
     if (environment.missing !== undefined || temporal?.missing !== undefined) return;
     report = await nodeReport<NpmReport>(environment, "honeyhive-evaluate.mjs", [
-      ...[service.url, project.key, "demo", datasetId],
+      service.url,
+      project.key,
+      "demo",
+      datasetId,
     ]);
   }, programTimeoutMs);
   beforeEach(({ skip }) => skipWithout(skip, environment));

@@ -47,14 +47,27 @@ async function makeByHand(): Promise<void> {
 
 const byClient = { task: "demo", description: "by the client" };
 const short = {
-  ...{ ...byClient, name: "short", type: "custom", returnType: "boolean", passWhen: true },
-  ...{ enabledInProd: true, needsGroundTruth: false, eventType: "model", eventName: "answer" },
+  ...byClient,
+  name: "short",
+  type: "custom",
+  returnType: "boolean",
+  passWhen: true,
+  enabledInProd: true,
+  needsGroundTruth: false,
+  eventType: "model",
+  eventName: "answer",
   codeSnippet: "def evaluate(event):\n    return len(outputs['content']) < 9\n",
 };
 const judged = {
-  ...{ ...byClient, name: "judged", type: "model", returnType: "float", needsGroundTruth: true },
+  ...byClient,
+  name: "judged",
+  type: "model",
+  returnType: "float",
+  needsGroundTruth: true,
   prompt: "Rate {{ outputs.content }} against {{ feedback.ground_truth }}. [[rating]]",
-  ...{ threshold: { min: 1, max: 5 }, modelProvider: "openai", modelName: "gpt-4o" },
+  threshold: { min: 1, max: 5 },
+  modelProvider: "openai",
+  modelName: "gpt-4o",
 };
 
 describe("npm honeyhive 1.0.42", () => {
@@ -121,8 +134,13 @@ describe("PyPI honeyhive 1.7.0", () => {
   test("creates, changes and lists metrics, those with filters by hand too", () => {
     const byHand = { field: "outputs.content", operator: "exists", value: null, type: "string" };
     const graded = {
-      ...{ name: "graded", type: "PYTHON", return_type: "categorical", sampling_percentage: 25 },
-      ...{ description: "changed", version: "v3", enabled_in_prod: false },
+      name: "graded",
+      type: "PYTHON",
+      return_type: "categorical",
+      sampling_percentage: 25,
+      description: "changed",
+      version: "v3",
+      enabled_in_prod: false,
       categories: [
         { category: "good", score: 1 },
         { category: "bad", score: null },

@@ -51,7 +51,10 @@ describe("PyPI honeyhive 1.7.0", () => {
     sayMissing("PyPI honeyhive 1.7.0", environment);
     if (environment.missing !== undefined) return;
     const events = ["e1", "e2"].map((event_id) => ({
-      ...{ event_id, event_type: "tool", source: "sdk", inputs: {} },
+      event_id,
+      event_type: "tool",
+      source: "sdk",
+      inputs: {},
     }));
     await send("POST /v1/events/batch", { events });
     report = await honeyhiveReport<Report>(environment, "honeyhive_queues.py", [
@@ -67,8 +70,12 @@ describe("PyPI honeyhive 1.7.0", () => {
     const { created, got, later, updated } = report;
 
     expect(created.queue).toMatchObject({
-      ...{ name: "answers", description: "of models", enabled: true, is_active: true },
-      ...{ scope_type: "project", updated_at: null },
+      name: "answers",
+      description: "of models",
+      enabled: true,
+      is_active: true,
+      scope_type: "project",
+      updated_at: null,
     });
     expect(got).toEqual(created.queue);
     expect(later).toMatchObject({ ...updated.queue, name: "renamed" });

@@ -86,7 +86,10 @@ describe("waggle mcp", () => {
         { event_id: "m-bad", error: "the tool answered 503" },
       ].map((event) => ({
         ...event,
-        ...{ event_type: "tool", event_name: "lookup", session_id: "visit", source: "test" },
+        event_type: "tool",
+        event_name: "lookup",
+        session_id: "visit",
+        source: "test",
         inputs: { order: 4711 },
       })),
     });
@@ -118,7 +121,10 @@ describe("waggle mcp", () => {
     const other = await explain("m-bad");
 
     expect(scored.json["data"]).toMatchObject({
-      ...{ outcome: "scored", result: true, explanation: "two words", failure: null },
+      outcome: "scored",
+      result: true,
+      explanation: "two words",
+      failure: null,
     });
     expect(other.json["data"]).not.toMatchObject({ outcome: "scored" });
   });

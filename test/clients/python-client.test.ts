@@ -72,8 +72,16 @@ async function build(): Promise<void> {
   await mustRun({
     command: python,
     words: [
-      ...["-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--no-index"],
-      ...["--target", join(folder, "site"), join(folder, "clients/python")],
+      "-m",
+      "pip",
+      "install",
+      "-q",
+      "--no-build-isolation",
+      "--no-deps",
+      "--no-index",
+      "--target",
+      join(folder, "site"),
+      join(folder, "clients/python"),
     ],
     env: { PATH: env["PATH"] ?? "" },
   });

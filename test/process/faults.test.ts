@@ -77,7 +77,10 @@ function toExport(batch: string, round: number, eventIds: readonly string[]) {
 async function writeUntil(stop: AbortSignal, client: Client, round: number, batches: Batch[]) {
   const singles = createUuid();
   const toEvent = (event_id: string, batch: string, session_id: string) => ({
-    ...{ event_id, session_id, event_type: "tool", source: "faults" },
+    event_id,
+    session_id,
+    event_type: "tool",
+    source: "faults",
     inputs: { text: "x".repeat(500) },
     metadata: { batch, round: `r${round}`, total_tokens: 1 },
   });

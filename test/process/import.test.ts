@@ -68,17 +68,32 @@ const common = { session_id: "visit-1", source: "shop", inputs: {}, start_time: 
 /** A session with steps that together have every field. */
 const richEvents = [
   {
-    ...{ ...common, event_id: "visit-1", event_type: "session", event_name: "a visit" },
-    ...{ end_time: startMs + 90, outputs: { said: "grüße 🐝" } },
-    ...{ metadata: { channel: "web" }, user_properties: { user_id: "u1" } },
+    ...common,
+    event_id: "visit-1",
+    event_type: "session",
+    event_name: "a visit",
+    end_time: startMs + 90,
+    outputs: { said: "grüße 🐝" },
+    metadata: { channel: "web" },
+    user_properties: { user_id: "u1" },
   },
   {
-    ...{ ...common, event_id: "step", event_type: "chain", event_name: "answer" },
-    ...{ children_ids: ["listed"], end_time: startMs + 80, error: "timed out" },
+    ...common,
+    event_id: "step",
+    event_type: "chain",
+    event_name: "answer",
+    children_ids: ["listed"],
+    end_time: startMs + 80,
+    error: "timed out",
   },
   {
-    ...{ ...common, event_id: "model", event_type: "model", event_name: "ask" },
-    ...{ parent_id: "step", start_time: startMs + 10.25, end_time: startMs + 30.75 },
+    ...common,
+    event_id: "model",
+    event_type: "model",
+    event_name: "ask",
+    parent_id: "step",
+    start_time: startMs + 10.25,
+    end_time: startMs + 30.75,
     config: { model: "gpt-4o", provider: "openai", hyperparameters: { temperature: 0.2 } },
     inputs: { chat_history: [{ role: "user", content: "Where is it?\n\u0007" }] },
     outputs: { role: "assistant", content: "Here.", none: null },
@@ -87,8 +102,13 @@ const richEvents = [
     feedback: { ground_truth: "There.", rating: 5 },
   },
   {
-    ...{ ...common, event_id: "listed", event_type: "tool", event_name: "look up" },
-    ...{ start_time: startMs + 40, duration: 12.5, inputs: { deep: [{ a: [1, 2.5, null] }] } },
+    ...common,
+    event_id: "listed",
+    event_type: "tool",
+    event_name: "look up",
+    start_time: startMs + 40,
+    duration: 12.5,
+    inputs: { deep: [{ a: [1, 2.5, null] }] },
   },
 ] as const;
 
@@ -376,12 +396,23 @@ describe("waggle import", { timeout: timeoutMs }, () => {
   test("counts a session as stored although its events came in an earlier batch", async () => {
     const from = await givenAnotherProject();
     const steps = Array.from({ length: 300 }, (_, at) => ({
-      ...{ event_type: "tool", event_name: "step", source: "test", inputs: { at } },
-      ...{ event_id: `s${at}`, session_id: "long", start_time: startMs + at },
+      event_type: "tool",
+      event_name: "step",
+      source: "test",
+      inputs: { at },
+      event_id: `s${at}`,
+      session_id: "long",
+      start_time: startMs + at,
     }));
     const session = {
-      ...{ event_type: "session", event_name: "a long one", source: "test", inputs: {} },
-      ...{ event_id: "long", session_id: "long", start_time: startMs, metadata: { plan: "free" } },
+      event_type: "session",
+      event_name: "a long one",
+      source: "test",
+      inputs: {},
+      event_id: "long",
+      session_id: "long",
+      start_time: startMs,
+      metadata: { plan: "free" },
     };
     await callRest(from.access, "POST", "/events/batch", { events: [session, ...steps] });
     const exported = await run("events", "export", ...from.flags).ended();

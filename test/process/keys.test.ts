@@ -68,8 +68,15 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     const permissions = "project.ingestion_api_key.*, project.event.get";
 
     const made = await run(
-      ...["keys", "create", ...flags, "--org", orgId],
-      ...["--permissions", permissions, "--expires-in-days", "30"],
+      "keys",
+      "create",
+      ...flags,
+      "--org",
+      orgId,
+      "--permissions",
+      permissions,
+      "--expires-in-days",
+      "30",
     ).ended();
     const secret = lastLine(made.output);
     const response = await fetch(`${url}/v1/projects/${projectId}/ingestion_api_keys`, {

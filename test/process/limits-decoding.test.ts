@@ -88,7 +88,9 @@ const create = EventService.method.createEvent;
 
 test("200 streams of unknown fields with a key are dropped", { timeout: timeoutMs }, async () => {
   const rows = (["gRPC", "gRPC-Web", "Connect Protobuf"] as const).map((protocol) => ({
-    ...{ protocol, method: create, body: unknownFields },
+    protocol,
+    method: create,
+    body: unknownFields,
   }));
 
   // Without its unknown fields the message is empty.

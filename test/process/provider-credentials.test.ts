@@ -39,7 +39,8 @@ describe("waggle provider-credentials", { timeout: timeoutMs }, () => {
     const own = await readFile(path, "utf8");
     const ownId = /local-[0-9a-f]{8}/.exec(own)?.[0] ?? "";
     const made = await call(await readCredentials(folder), "POST", {
-      ...{ provider: "openai", api_key: apiKey },
+      provider: "openai",
+      api_key: apiKey,
     });
     const output = [await end(first)];
 

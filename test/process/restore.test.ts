@@ -80,7 +80,8 @@ async function start({ programs }: Kind, folder: string, standIn: StandIn): Prom
     return output;
   };
   return {
-    ...{ sql: database.sql(), url },
+    sql: database.sql(),
+    url,
     stop: () => end("SIGTERM", "SIGINT"),
     async kill() {
       await end("SIGKILL", "SIGKILL");

@@ -475,7 +475,11 @@ describe("lists of more than a page", () => {
   const runMany = async (...words: readonly string[]) => {
     const keyFile = join(folder, "key-of-many");
     const { code, output } = await run(
-      ...[...words, "--url", service.url, "--key-file", keyFile],
+      ...words,
+      "--url",
+      service.url,
+      "--key-file",
+      keyFile,
     ).ended();
     const [first = "", ...others] = output.trim().split("\n");
     return { code, output, others, json: code === 0 ? (JSON.parse(first) as Listed) : {} };

@@ -67,8 +67,14 @@ describe("waggle sign-in-link", { timeout: timeoutMs }, () => {
   test("refuses where an identity provider is configured", async () => {
     const { code, output } = await run(
       "sign-in-link",
-      ...["--oidc-issuer", "https://id.example.org", "--public-url", "https://waggle.example.org"],
-      ...["--oidc-client-id", "waggle", "--oidc-client-secret", "secret of the test"],
+      "--oidc-issuer",
+      "https://id.example.org",
+      "--public-url",
+      "https://waggle.example.org",
+      "--oidc-client-id",
+      "waggle",
+      "--oidc-client-secret",
+      "secret of the test",
     ).ended();
 
     expect(code).toBe(1);

@@ -62,8 +62,10 @@ test(
     const otherEvents = await others.expectStored();
     expect(await listWrongTotals(database)).toEqual([]);
     printFinding({
-      ...{ fault: "a server stopped", seconds: stopSeconds, writesMeanwhile },
-      ...{ events: events + otherEvents },
+      fault: "a server stopped",
+      seconds: stopSeconds,
+      writesMeanwhile,
+      events: events + otherEvents,
       remark: `locked sessions took writes after ${Math.ceil(seconds)} s`,
     });
   },

@@ -70,7 +70,10 @@ describe("a program that was ready", { timeout: timeoutMs }, () => {
     expect(pids()).toHaveLength(2);
     expect(logOf(output)).toEqual([
       expect.objectContaining({
-        ...{ level: 50, msg: restarted, cause, crashes: 1 },
+        level: 50,
+        msg: restarted,
+        cause,
+        crashes: 1,
         pauseMs: expect.any(Number) as number,
       }),
     ]);
@@ -94,8 +97,10 @@ describe("a program that was ready", { timeout: timeoutMs }, () => {
     expect(code).toBe(3);
     expect(pids()).toHaveLength(4);
     expect(logOf(output).at(-1)).toMatchObject({
-      ...{ level: 60, msg: "the service cannot be started again; giving up" },
-      ...{ cause: "exit code 3", failures: 3 },
+      level: 60,
+      msg: "the service cannot be started again; giving up",
+      cause: "exit code 3",
+      failures: 3,
     });
   });
 

@@ -60,8 +60,10 @@ test(
     expect(await readScores(database)).toEqual({ ended: events, counted: events, right: events });
     expect(await listWrongTotals(database)).toEqual([]);
     printFinding({
-      ...{ fault: "Temporal away", seconds: outageSeconds },
-      ...{ writesMeanwhile: after.writes - before.writes, events },
+      fault: "Temporal away",
+      seconds: outageSeconds,
+      writesMeanwhile: after.writes - before.writes,
+      events,
       remark: `${after.scores - before.scores} scored meanwhile, all once in the end`,
     });
     const processes = [...workers, ...servers.map((server) => server.process)];

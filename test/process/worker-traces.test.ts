@@ -39,9 +39,17 @@ test("a worker exports a span of each activity", { timeout: 300_000 }, async (co
   onTestFinished(() => operator.close());
   const collector = await startCollector();
   const worker = run(
-    ...["worker", "--database-url", testDatabase.url, "--operator-port", "0"],
-    ...["--temporal-address", temporal.address, "--temporal-namespace", temporal.namespace],
-    ...["--otel-exporter-otlp-endpoint", collector.url],
+    "worker",
+    "--database-url",
+    testDatabase.url,
+    "--operator-port",
+    "0",
+    "--temporal-address",
+    temporal.address,
+    "--temporal-namespace",
+    temporal.namespace,
+    "--otel-exporter-otlp-endpoint",
+    collector.url,
   );
 
   const schedule = operator.client.schedule.getHandle("waggle-retention");

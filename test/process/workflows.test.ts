@@ -104,7 +104,10 @@ describe("waggle start without a Temporal", () => {
     const folder = await givenADataFolder();
     const service = await start(
       folder,
-      ...["--workflows", "on", "--temporal-cli-path", "/nowhere/temporal"],
+      "--workflows",
+      "on",
+      "--temporal-cli-path",
+      "/nowhere/temporal",
     );
 
     await vi.waitUntil(() => service.output().includes("no Temporal: "), patience);
@@ -132,9 +135,7 @@ describe("waggle worker", () => {
 
   test("waits for Temporal with one line, and ends when it is told to", async () => {
     const own = await createTestDatabase();
-    const worker = run(
-      ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
-    );
+    const worker = run("worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1");
     await vi.waitUntil(() => worker.output().includes("Temporal cannot be reached"), patience);
     // Long enough for three more looks.
     await new Promise((settle) => setTimeout(settle, 3_500));
@@ -152,8 +153,13 @@ describe("waggle worker", () => {
     const own = await createTestDatabase();
     const port = await findFreePort();
     const worker = run(
-      ...["worker", "--database-url", own.url, "--temporal-address", "127.0.0.1:1"],
-      ...["--operator-port", String(port)],
+      "worker",
+      "--database-url",
+      own.url,
+      "--temporal-address",
+      "127.0.0.1:1",
+      "--operator-port",
+      String(port),
     );
     await vi.waitUntil(() => worker.output().includes("waggle works on"), patience);
 
@@ -171,8 +177,15 @@ describe("waggle worker", () => {
     const own = await createTestDatabase();
     const port = await findFreePort();
     const worker = run(
-      ...["worker", "--database-url", own.url, "--operator-port", String(port)],
-      ...["--temporal-address", temporal.address, "--temporal-namespace", temporal.namespace],
+      "worker",
+      "--database-url",
+      own.url,
+      "--operator-port",
+      String(port),
+      "--temporal-address",
+      temporal.address,
+      "--temporal-namespace",
+      temporal.namespace,
     );
     await vi.waitUntil(() => worker.output().includes("waggle works on"), patience);
 

@@ -65,8 +65,10 @@ export const checks: readonly Check[] = [
       "nothing: other servers answer every call, and each event is scored once",
     run: {
       tests: [
-        ...["--project", "process"],
-        ...["test/process/stopped-server.test.ts", "test/process/temporal-outage.test.ts"],
+        "--project",
+        "process",
+        "test/process/stopped-server.test.ts",
+        "test/process/temporal-outage.test.ts",
       ],
     },
     environment: { STOP_SECONDS: "60", OUTAGE_SECONDS: "600" },

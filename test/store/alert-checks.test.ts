@@ -32,14 +32,20 @@ async function givenAnAlert(project: MetricProject, more = {}) {
   const scope: ProjectScope = { ...scopeOfProject(local), ...local, clusterId: "default" };
   const { database } = service;
   const checks = createAlertChecks({
-    ...{ database, outbox: createOutbox(database) },
+    database,
+    outbox: createOutbox(database),
     notifications: { append: () => Promise.reject(new Error("nothing is to be told")) },
     tracingOf: createTracing({ clusters: openTestClusters(database) }).of,
     findProject: () => Promise.resolve(scope),
   });
   const input = {
-    ...{ projectId: scope.projectId, orgId: scope.orgId, alertId: id, alertName: "a" },
-    ...{ firstEndMs: 0, lastEndMs: 0, actor: "test" },
+    projectId: scope.projectId,
+    orgId: scope.orgId,
+    alertId: id,
+    alertName: "a",
+    firstEndMs: 0,
+    lastEndMs: 0,
+    actor: "test",
   };
   return {
     change: (fields: object) => project.ok(`PATCH /v1/alerts/${id}`, fields),
@@ -110,8 +116,13 @@ test.each([
   const { numbers, sign, bound, aggregation = "AVERAGE" } = row;
   const project = await givenAMetricProject(service);
   const events = numbers.map((quality, at) => ({
-    ...{ event_type: "model", event_name: "call", source: "sdk", inputs: {} },
-    ...{ session_id: "s", start_time: midnightMs - hourMs / 2 + at, metadata: { quality } },
+    event_type: "model",
+    event_name: "call",
+    source: "sdk",
+    inputs: {},
+    session_id: "s",
+    start_time: midnightMs - hourMs / 2 + at,
+    metadata: { quality },
   }));
   await project.ok("POST /v1/events/batch", { events });
   const thresholds = { critical: { operator: sign, value: bound } };

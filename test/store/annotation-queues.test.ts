@@ -63,7 +63,10 @@ function given(...filterArray: readonly FilterInput[]): RoutedQueue {
 /** Routes waiting events until none is left; returns their number. */
 async function route(): Promise<number> {
   const router = createRouter({
-    ...{ clusters, scores, items, tracingOf: (place) => tracing.of(place) },
+    clusters,
+    scores,
+    items,
+    tracingOf: (place) => tracing.of(place),
     metrics: { enabledOf: () => Promise.resolve(evaluators) },
     queues: { enabledOf: () => Promise.resolve(queues) },
     runs: { findEnded: () => Promise.resolve([]) },
@@ -80,10 +83,7 @@ async function route(): Promise<number> {
 async function write(ids: readonly string[], fields: Partial<EventWrite> = {}): Promise<void> {
   const written = ids.map((event_id, index) => ({
     index,
-    input: {
-      ...{ event_type: "tool", inputs: {}, source: "sdk", session_id: "s1", ...fields },
-      event_id,
-    },
+    input: { event_type: "tool", inputs: {}, source: "sdk", session_id: "s1", ...fields, event_id },
   }));
   await tracing.of(project).events.createBatch(projectId, written);
 }

@@ -49,8 +49,12 @@ async function writeEvents(
   const items = Array.from({ length: to - from }, (_, index) => ({
     index,
     input: {
-      ...{ event_id: `e${from + index}`, event_type: "model", source: "test" },
-      ...{ start_time: at + (from + index) * 1000, inputs: {}, metadata: { n: from + index } },
+      event_id: `e${from + index}`,
+      event_type: "model",
+      source: "test",
+      start_time: at + (from + index) * 1000,
+      inputs: {},
+      metadata: { n: from + index },
       ...(hasGroundTruth(from + index) && { feedback: { ground_truth: "Paris" } }),
     },
   }));
@@ -529,7 +533,11 @@ describe("backfills that look for events", () => {
     const { project, id } = await given(3);
     const backfill = await create(project, id);
     const places = createFairPlaces({
-      ...{ max: 1, orgMax: 1, projectMax: 1, waitMs: 1, waitersMax: 1 },
+      max: 1,
+      orgMax: 1,
+      projectMax: 1,
+      waitMs: 1,
+      waitersMax: 1,
       refusal: "none",
     });
     const leave = await places.enter(project);

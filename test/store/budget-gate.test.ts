@@ -34,7 +34,8 @@ test("a call tells of its budgets as they are at its end", async () => {
   for (const budget of [raised, ended, lowered]) await store.insertBudget(sql, budget);
   const told: Record<string, unknown> = {};
   const gate = createBudgetGate({
-    ...{ clusters, logger: { warn: vi.fn() } },
+    clusters,
+    logger: { warn: vi.fn() },
     memory: {
       get: async () => (await store.listBudgets(sql, projectId)).filter((one) => one.isActive),
     },

@@ -37,7 +37,10 @@ beforeEach(async () => {
     Array.from({ length: events }, (_, at) => ({
       index: at,
       input: {
-        ...{ event_id: `e${at}`, session_id: "s", event_type: "tool", inputs: {} },
+        event_id: `e${at}`,
+        session_id: "s",
+        event_type: "tool",
+        inputs: {},
         start_time: startMs + (at % 6) * hourMs + at * 1_000,
         metadata: { value: at, user: `u${at}` },
       },
@@ -46,10 +49,13 @@ beforeEach(async () => {
 });
 
 const request = {
-  ...{ kind: "table", startTimeMs: startMs, endTimeMs: startMs + 10 * hourMs },
+  kind: "table",
+  startTimeMs: startMs,
+  endTimeMs: startMs + 10 * hourMs,
   filters: [{ field: "event_type", operator: "is", value: "tool" }],
   measures: [{ metric: "metadata.value", aggregation: "median" }],
-  ...{ splitBy: "metadata.user", splitLimit: 4 },
+  splitBy: "metadata.user",
+  splitLimit: 4,
 };
 const answerBytes = 5 * chartValueBytes;
 
@@ -57,8 +63,12 @@ const answerBytes = 5 * chartValueBytes;
 async function late(startTimeMs: number): Promise<void> {
   const { database } = testDatabase;
   await createEvents(database, createRecorder({ database, fields })).create(projectId, {
-    ...{ event_id: "late", session_id: "s", event_type: "tool", inputs: {} },
-    ...{ start_time: startTimeMs, metadata: { value: 1, user: "u1" } },
+    event_id: "late",
+    session_id: "s",
+    event_type: "tool",
+    inputs: {},
+    start_time: startTimeMs,
+    metadata: { value: 1, user: "u1" },
   });
 }
 
@@ -165,7 +175,9 @@ test.each([
   const asking = {
     query: { projectId, conditions, fromUs, toUs },
     question: parseQuestion(request, await fields.fieldsOf(projectId), Date.now()),
-    ...{ starts: [0], organization: undefined, signal: call.signal },
+    starts: [0],
+    organization: undefined,
+    signal: call.signal,
     memory: createByteBudget(1e9).open(),
     get endsAtMs() {
       return end.atMs;

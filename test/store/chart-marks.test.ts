@@ -33,7 +33,10 @@ beforeEach(async () => {
 
 function event(id: string, hour: number, value: number, session = `s ${id}`) {
   return {
-    ...{ event_id: id, session_id: session, event_type: "model", inputs: {} },
+    event_id: id,
+    session_id: session,
+    event_type: "model",
+    inputs: {},
     start_time: startMs + hour * hourMs + 1_000,
     metadata: { value },
     metrics: { quality: value },
@@ -41,7 +44,9 @@ function event(id: string, hour: number, value: number, session = `s ${id}`) {
   };
 }
 
-async function store(inputs: readonly ReturnType<typeof event>[]): Promise<void> {
+type Input = ReturnType<typeof event> & { readonly parent_id?: string };
+
+async function store(inputs: readonly Input[]): Promise<void> {
   await tracing.events.createBatch(
     projectId,
     inputs.map((input, index) => ({ index, input })),
@@ -50,7 +55,10 @@ async function store(inputs: readonly ReturnType<typeof event>[]): Promise<void>
 
 async function ask(charts: Charts, fromMs = startMs): Promise<unknown> {
   const { series, matched } = await charts.query(projectId, {
-    ...{ kind: "time_series", unit: "hour", startTimeMs: fromMs, endTimeMs: fromMs + 10 * hourMs },
+    kind: "time_series",
+    unit: "hour",
+    startTimeMs: fromMs,
+    endTimeMs: fromMs + 10 * hourMs,
     filters: [{ field: "event_type", operator: "is not", value: "session" }],
     measures: [
       { metric: "event_count" },
@@ -96,7 +104,7 @@ test.each<{ name: string; change: () => Promise<unknown> }>([
     change: () =>
       store([
         { ...event("inner", 1, 0, "s e1"), event_type: "session" },
-        { ...event("late", 2, 8, "s e1"), ...{ parent_id: "inner" } },
+        { ...event("late", 2, 8, "s e1"), parent_id: "inner" },
       ]),
   },
   {
@@ -139,7 +147,10 @@ test.each<{ name: string; change: () => Promise<unknown> }>([
     name: "feedback",
     change: () =>
       tracing.feedback.create(projectId, {
-        ...{ generationId: "e1", task: "t", items: { rating: 64 }, groundTruth: undefined },
+        generationId: "e1",
+        task: "t",
+        items: { rating: 64 },
+        groundTruth: undefined,
       }),
   },
 ])("a chart shows $name", async ({ change }) => {

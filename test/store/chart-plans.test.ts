@@ -29,8 +29,12 @@ function explain(statement: Statement): Promise<string> {
 test("each stretch reads its own events: none is compared with other stretches", async () => {
   const hourUs = 3_600_000_000;
   const stretches = Array.from({ length: 168 }, (_, hour) => ({
-    ...{ bucket: hour, fromUs: hour * hourUs, toUs: (hour + 1) * hourUs },
-    ...{ hour, isWhole: true, version: null },
+    bucket: hour,
+    fromUs: hour * hourUs,
+    toUs: (hour + 1) * hourUs,
+    hour,
+    isWhole: true,
+    version: null,
   }));
   const sources = [{ source: { kind: "duration" } as const, keeps: ["sum"] as const }];
   const plan = { key: "", split: undefined, sources, sourceOf: [0] };

@@ -41,7 +41,10 @@ beforeEach(async () => {
 
 function event(id: string, hour: number, value: number) {
   return {
-    ...{ event_id: id, session_id: `s ${id}`, event_type: "tool", inputs: {} },
+    event_id: id,
+    session_id: `s ${id}`,
+    event_type: "tool",
+    inputs: {},
     start_time: startMs + hour * hourMs + 1_000,
     metadata: { value },
   };
@@ -56,7 +59,8 @@ async function sumOf(range: {
   readonly endTimeMs: number;
 }): Promise<number | null | undefined> {
   const { series } = await charts.query(projectId, {
-    ...{ kind: "scalar", ...range },
+    kind: "scalar",
+    ...range,
     filters: [{ field: "event_type", operator: "is", value: "tool" }],
     measures: [{ metric: "metadata.value", aggregation: "sum" }],
   });
@@ -178,7 +182,9 @@ describe("an answer is right after", () => {
       });
     const best = async () => {
       const { series } = await charts.query(projectId, {
-        ...{ kind: "scalar", startTimeMs: startMs, endTimeMs: startMs + 10 * hourMs },
+        kind: "scalar",
+        startTimeMs: startMs,
+        endTimeMs: startMs + 10 * hourMs,
         filters: [{ field: "event_type", operator: "is", value: "tool" }],
         measures: [{ metric: "metrics.quality", aggregation: "max" }],
       });

@@ -29,9 +29,7 @@ afterAll(() => own.stop());
 const score: RunResult = { kind: "score", score: 4, explanation: "short", output: "" };
 const failure: RunResult = { kind: "failure", reason: "NO_SCORE", message: "none", output: "" };
 
-const places = {
-  ...{ max: 2, orgMax: 1, projectMax: 1, waitMs: 1, waitersMax: 10, refusal: "no place" },
-};
+const places = { max: 2, orgMax: 1, projectMax: 1, waitMs: 1, waitersMax: 10, refusal: "no place" };
 
 type Run = (event: JsonObject) => Promise<RunResult>;
 
@@ -40,9 +38,16 @@ function chunksOf(run: Run, options: Partial<ChunksOptions> = {}) {
   const closed = { count: 0 };
   const close = async () => void (closed.count += 1);
   const chunks = createChunks({
-    ...{ scopes, metrics, scores, tracingOf, backfills: runs, failuresMax: 10, pauseMs: 1 },
+    scopes,
+    metrics,
+    scores,
+    tracingOf,
+    backfills: runs,
+    failuresMax: 10,
+    pauseMs: 1,
     runner: { open: async () => ({ concurrency: 1, run, isWanted: () => false, close }) },
-    ...{ places: createFairPlaces(places), judgePlaces: createFairPlaces(places) },
+    places: createFairPlaces(places),
+    judgePlaces: createFairPlaces(places),
     eventMemory: createEventMemory(),
     lingerMs: 0,
     logger: createLogger("silent"),
@@ -73,8 +78,15 @@ async function givenAChunk(events: number): Promise<EvaluateChunkInput> {
     select ${projectId}, id, ${evaluatorId}, ${version}, 'running', ${enablement}, ${chunkId}
     from unnest(${all.map(({ event_id: id }) => id)}::text[]) as id`;
   return {
-    ...{ projectId, orgId, chunkId, evaluatorId, version, enablement, events },
-    ...{ evaluatorName: definition.name, actor: "a test" },
+    projectId,
+    orgId,
+    chunkId,
+    evaluatorId,
+    version,
+    enablement,
+    events,
+    evaluatorName: definition.name,
+    actor: "a test",
   };
 }
 

@@ -51,7 +51,9 @@ async function countQueries(): Promise<{ readonly single: number; readonly multi
 }
 
 const everything = {
-  ...{ fromMs: [], toMs: [], projections: [] },
+  fromMs: [],
+  toMs: [],
+  projections: [],
   filters: [{ field: "metadata.cost", operator: "greater than", value: 0, type: "number" }],
 };
 
@@ -130,8 +132,12 @@ function items() {
   return Array.from({ length: 4 }, (_, index) => ({
     index,
     input: {
-      ...{ event_id: `e${index}`, session_id: `s${index % 2}`, event_type: "model" },
-      ...{ inputs: { q: "a" }, metadata: { cost: 1 }, start_time: 1_700_000_000_000 },
+      event_id: `e${index}`,
+      session_id: `s${index % 2}`,
+      event_type: "model",
+      inputs: { q: "a" },
+      metadata: { cost: 1 },
+      start_time: 1_700_000_000_000,
     },
   }));
 }

@@ -37,7 +37,11 @@ function givenClusters(
   const log: string[] = [];
   const write = (...words: unknown[]) => void log.push(JSON.stringify(words));
   const clusters = openClusters({
-    ...{ control: control.database, urls, connectionsMax: 2, prepare, lookMs: 100 },
+    control: control.database,
+    urls,
+    connectionsMax: 2,
+    prepare,
+    lookMs: 100,
     logger: { info: write, warn: write },
   });
   onTestFinished(() => clusters.close());

@@ -284,7 +284,10 @@ describe("sql", () => {
     await read(0, time);
 
     const got = await Promise.allSettled([
-      ...[read(1, time), read(9, valueOf()), read(2, time), read(3, time)],
+      read(1, time),
+      read(9, valueOf()),
+      read(2, time),
+      read(3, time),
     ]);
 
     const refused = { status: "rejected", reason: expect.any(TypeError) as unknown };

@@ -91,7 +91,11 @@ function change(evaluator: RunnableEvaluator, changed: RunnableEvaluator | undef
 function aDispatcher(options: Partial<DispatcherOptions> = {}) {
   const { database } = testDatabase;
   return createDispatcher({
-    ...{ clusters, scores, tracingOf: tracing.of, gatherMs: 0, client },
+    clusters,
+    scores,
+    tracingOf: tracing.of,
+    gatherMs: 0,
+    client,
     queues: { enabledOf: () => Promise.resolve([]) },
     runs: { findEnded: () => Promise.resolve([]) },
     items: { addMatching: () => Promise.reject(new Error("no queue has filters in this test")) },
@@ -117,10 +121,7 @@ async function write(
   const ids = Array.from({ length: count }, () => createUuid());
   const items = ids.map((event_id, index) => ({
     index,
-    input: {
-      ...{ event_type: "tool", inputs: {}, source: "sdk", ...fields },
-      ...{ event_id, session_id },
-    },
+    input: { event_type: "tool", inputs: {}, source: "sdk", ...fields, event_id, session_id },
   }));
   await tracing.of(place).events.createBatch(projectId, items);
   return ids;
@@ -265,7 +266,10 @@ describe("routing", () => {
     expect(await runsOf(evaluator)).toEqual([]);
 
     await tracing.of(place).feedback.create(project.projectId, {
-      ...{ generationId: id, task: "", items: {}, groundTruth: "yes" },
+      generationId: id,
+      task: "",
+      items: {},
+      groundTruth: "yes",
     });
     await tracing.of(place).events.update(project.projectId, other, {
       feedback: { ground_truth: null },
@@ -392,9 +396,15 @@ describe("chunks", () => {
     expect(others).toEqual([]);
     expect(handed?.id).toBe(`evaluate-is-it-right-v1-${chunkId}`);
     expect(handed?.input).toEqual({
-      ...{ projectId: project.projectId, orgId: project.orgId, chunkId, events: 3 },
-      ...{ evaluatorId: evaluator.evaluatorId, evaluatorName: "Is it right?" },
-      ...{ version: 1, enablement: 1, actor: "system evaluation" },
+      projectId: project.projectId,
+      orgId: project.orgId,
+      chunkId,
+      events: 3,
+      evaluatorId: evaluator.evaluatorId,
+      evaluatorName: "Is it right?",
+      version: 1,
+      enablement: 1,
+      actor: "system evaluation",
     });
     expect((await scores.runningOf(place, chunkId)).toSorted()).toEqual(ids.toSorted());
   });
@@ -643,13 +653,11 @@ test("runs of another cluster's project are there, and their workflows are start
       update dataplanes set cluster_id = 'eu' where dataplane_id = ${project.dataplaneId}`;
     const inEu = { projectId: project.projectId, clusterId: "eu" };
     const evaluator = given({ definition: { filters: isTool } });
-    const id = await there.tracing.of(inEu).events.create(project.projectId, {
-      ...{ event_type: "tool", inputs: {}, source: "sdk" },
-    });
+    const id = await there.tracing
+      .of(inEu)
+      .events.create(project.projectId, { event_type: "tool", inputs: {}, source: "sdk" });
 
-    await aDispatcher({
-      ...{ clusters: both, scores: there.scores, tracingOf: there.tracing.of },
-    }).turn();
+    await aDispatcher({ clusters: both, scores: there.scores, tracingOf: there.tracing.of }).turn();
 
     const [handed] = startedOf(evaluator);
     expect(await there.scores.runningOf(inEu, handed?.input.chunkId ?? "")).toEqual([id]);

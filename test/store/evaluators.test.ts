@@ -52,8 +52,12 @@ function createParts() {
   changes.onForget((subject) => heard.push(subject));
   sandbox = createSandbox(readConfig({}, {}), createLogger("silent"));
   const parts = {
-    ...{ database, changes, sandbox, audit: createAudit(database) },
-    ...{ scopes: createScopes(database), codeBytesMax: 20_000_000 },
+    database,
+    changes,
+    sandbox,
+    audit: createAudit(database),
+    scopes: createScopes(database),
+    codeBytesMax: 20_000_000,
   };
   return {
     versions: createMetricVersions(parts),
@@ -68,8 +72,12 @@ function createParts() {
 }
 
 const judge: DefinitionFields = {
-  ...{ name: "tone", type: "LLM", criteria: "Rate {{ outputs }}", enabled_in_prod: true },
-  ...{ model_provider: "openai", model_name: "gpt-4o-mini" },
+  name: "tone",
+  type: "LLM",
+  criteria: "Rate {{ outputs }}",
+  enabled_in_prod: true,
+  model_provider: "openai",
+  model_name: "gpt-4o-mini",
 };
 
 async function givenAProjectScope(): Promise<ProjectScope> {
@@ -84,7 +92,10 @@ async function givenAnEvaluator(fields: DefinitionFields = {}) {
   const { id } = await metrics.create(project, { ...judge, ...fields }, actor);
   const whose = { project, id, actor };
   return {
-    ...{ project, projectId: project.projectId, id, whose },
+    project,
+    projectId: project.projectId,
+    id,
+    whose,
     get: () => metrics.get(project.projectId, id),
     disable: (enablement: number, message = "disabled after 10 failures in a row: no model") =>
       metrics.disable({ projectId: project.projectId, evaluatorId: id, enablement, message }),
@@ -105,11 +116,17 @@ describe("find", () => {
     const first = await metrics.find(projectId, id, 1);
 
     expect(deployed).toMatchObject({
-      ...{ evaluatorId: id, projectId, version: 2, enablement: 1, readsGroundTruth: true },
+      evaluatorId: id,
+      projectId,
+      version: 2,
+      enablement: 1,
+      readsGroundTruth: true,
       definition: { criteria: "Rate {{ feedback.ground_truth }}" },
     });
     expect(first).toMatchObject({
-      ...{ version: 1, enablement: 1, readsGroundTruth: false },
+      version: 1,
+      enablement: 1,
+      readsGroundTruth: false,
       definition: { criteria: "Rate {{ outputs }}" },
     });
     expect(await metrics.find(projectId, id, 3)).toBeUndefined();
@@ -133,7 +150,11 @@ describe("find", () => {
     ];
 
     expect(found.map((one) => one?.evaluatorId)).toEqual([
-      ...[kept.id, undefined, undefined, undefined, undefined],
+      kept.id,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
     ]);
   });
 });
@@ -154,7 +175,8 @@ describe("enabledOf", () => {
     expect(before.map(({ evaluatorId }) => evaluatorId)).toEqual([id]);
     // No code: each server remembers those of many projects.
     expect(Object.keys(before[0]?.definition ?? {}).toSorted()).toEqual([
-      ...["filters", "sampling_percentage"],
+      "filters",
+      "sampling_percentage",
     ]);
     expect(changed).toMatchObject([{ version: 2, definition: { sampling_percentage: 50 } }]);
     expect(after).toEqual([]);
@@ -304,7 +326,8 @@ describe("enablement", () => {
     await metrics.update(whose, { criteria: "Judge {{ outputs }}" });
 
     expect(await get()).toMatchObject({
-      ...{ disabledReason: "why", definition: { enabled_in_prod: false } },
+      disabledReason: "why",
+      definition: { enabled_in_prod: false },
     });
   });
 
@@ -349,13 +372,17 @@ describe("changes", () => {
     expect(items.toReversed()).toMatchObject([
       { ...target, action: "evaluator.create", actorName: "tester", after: named("v1") },
       {
-        ...{ ...target, action: "evaluator.update" },
+        ...target,
+        action: "evaluator.update",
         before: named("v1", { sampling_percentage: 10 }),
         after: named("v2", { sampling_percentage: 20 }),
       },
       {
-        ...{ ...target, action: "evaluator.disable", actorType: "system" },
-        ...{ actorId: "evaluation", before: named("v2", { enabled_in_prod: true }) },
+        ...target,
+        action: "evaluator.disable",
+        actorType: "system",
+        actorId: "evaluation",
+        before: named("v2", { enabled_in_prod: true }),
         after: named("v3", { enabled_in_prod: false, disabled_reason: "why" }),
       },
       { action: "evaluator.deploy", before: named("v3"), after: named("v1") },

@@ -62,7 +62,12 @@ function aServer({
   const audit = createAudit(database);
   const scopes = createScopes(database);
   const keys = createKeys({
-    ...{ database, changes, audit, scopes, cacheAgeMs, now },
+    database,
+    changes,
+    audit,
+    scopes,
+    cacheAgeMs,
+    now,
     outbox: createOutbox(database),
     policies: createKeyPolicies({ database, changes, audit, scopes }),
     cacheEntriesMax: 100,
@@ -363,7 +368,10 @@ describe("a signed-in creator", () => {
     expiresAtMs: Date.now() + 60_000,
   });
   const withPermissions = (creator: UserPrincipal, ...permissions: readonly string[]): NewKey => ({
-    ...{ kind: "data_plane", name: "of a person", creator, permissions },
+    kind: "data_plane",
+    name: "of a person",
+    creator,
+    permissions,
     root: scopeOfProject(project),
     expiresAt: new Date(Date.now() + 60_000),
   });

@@ -122,7 +122,9 @@ test("a workspace's key, which makes no keys, gives nobody the right to", async 
   const { workspace } = await givenScopes();
   const give = (role: string) =>
     people.members.add({
-      ...{ scope: workspace, email: anEmail(), role },
+      scope: workspace,
+      email: anEmail(),
+      role,
       principal: aKeyPrincipal(workspace),
     });
 

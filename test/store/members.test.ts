@@ -346,8 +346,13 @@ describe("appointCreator", () => {
     const { email, userId } = await add(org, "org_member");
     const { clusterId = "default" } = created;
     const parent: Scope = {
-      ...{ level: "workspace", id: project.workspaceId, name: "w", clusterId },
-      ...{ orgId: org.id, dataplaneId: project.dataplaneId, workspaceId: project.workspaceId },
+      level: "workspace",
+      id: project.workspaceId,
+      name: "w",
+      clusterId,
+      orgId: org.id,
+      dataplaneId: project.dataplaneId,
+      workspaceId: project.workspaceId,
     };
     await appoint(parent, created, email.toUpperCase());
 
@@ -440,7 +445,10 @@ test("release ends the sign-ins of somebody whom no provider has signed in yet",
 
 describe("recordSignIn", () => {
   const identity = (email: string, subject = createUuid()) => ({
-    ...{ issuer: "https://id.example.org", subject, email, name: "Ada" },
+    issuer: "https://id.example.org",
+    subject,
+    email,
+    name: "Ada",
   });
 
   test("binds whoever was invited by e-mail, and finds them by subject from then on", async () => {
@@ -526,7 +534,10 @@ describe("applyManifest", () => {
     groups,
   });
   const viewer = (permissions: readonly string[], title = "V"): Role => ({
-    ...{ name: "project_viewer", title, levels: ["project"], permissions },
+    name: "project_viewer",
+    title,
+    levels: ["project"],
+    permissions,
   });
 
   async function apply(to: Manifest, warnings: object[] = []): Promise<void> {
@@ -580,7 +591,10 @@ describe("applyManifest", () => {
   test("ends the sign-ins whose groups are mapped differently", async () => {
     const { org } = await givenAnOrg();
     const groupRole = (group: string, role: string): GroupRole => ({
-      ...{ group, role, level: "org", scopeId: org.id },
+      group,
+      role,
+      level: "org",
+      scopeId: org.id,
     });
     const [staff, others] = [groupRole("staff", "org_member"), groupRole("others", "org_member")];
     await apply(withRoles([], [staff, others]));
@@ -596,10 +610,7 @@ describe("applyManifest", () => {
   test("ends the sign-ins of whoever has a role that changed by a group alone", async () => {
     const { org, project } = await givenAnOrg();
     const groups: readonly GroupRole[] = [
-      {
-        ...{ group: "watchers", role: "project_viewer" },
-        ...{ level: "project", scopeId: project.projectId },
-      },
+      { group: "watchers", role: "project_viewer", level: "project", scopeId: project.projectId },
       { group: "staff", role: "org_member", level: "org", scopeId: org.id },
     ];
     await apply(withRoles([viewer(["project.event.get"])], groups));

@@ -31,7 +31,10 @@ async function givenATenant() {
   const { orgId, dataplaneId, workspaceId, projectId } = local;
   const above = { orgId, dataplaneId, workspaceId };
   const project: ProjectScope = {
-    ...{ ...scopeOfProject(local), ...above, projectId, clusterId: "default" },
+    ...scopeOfProject(local),
+    ...above,
+    projectId,
+    clusterId: "default",
   };
   const workspace: Scope = { level: "workspace", id: workspaceId, name: "w", ...above };
   return { project, workspace, org: scopeOfOrg(local) };
@@ -49,8 +52,10 @@ describe("put", () => {
     const second = await put(project, "Fast.1_x-y", "anthropic/claude-3-5-haiku-latest");
 
     expect(first).toMatchObject({
-      ...{ targets: ["openai/gpt-4o-mini", "ours/org/model:7b"], updatedBy: "tester" },
-      ...{ level: "project", scopeId: project.id },
+      targets: ["openai/gpt-4o-mini", "ours/org/model:7b"],
+      updatedBy: "tester",
+      level: "project",
+      scopeId: project.id,
     });
     expect(second.targets).toEqual(["anthropic/claude-3-5-haiku-latest"]);
     expect(await aliases.get(project, "Fast.1_x-y")).toEqual(second);

@@ -50,7 +50,11 @@ function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
 
 function setOf(project: ProjectId, writes: readonly EventWrite[]): WriteSet {
   return {
-    ...{ projectId: project, writes, kind: "create", receivedAtMs: 2_000, bytes: 2_000 },
+    projectId: project,
+    writes,
+    kind: "create",
+    receivedAtMs: 2_000,
+    bytes: 2_000,
     sessionNames: new Map(),
   };
 }
@@ -127,9 +131,18 @@ describe("applyNew", () => {
     const bucket = { [odd]: [odd, 1.5, 1e300, -0.1, true, null, {}, [], { deep: [odd] }] };
     const buckets = { config: bucket, inputs: bucket, outputs: bucket, metadata: bucket };
     const event = anEvent({
-      ...{ event_id: odd, event_name: odd, source: odd, parent_id: odd, error: odd },
-      ...{ children_ids: [odd, "null", "", "a,b"], start_time: 2_000.123, end_time: 3_000.001 },
-      ...{ duration: 1_234.567891, ...buckets, metrics: bucket, feedback: bucket },
+      event_id: odd,
+      event_name: odd,
+      source: odd,
+      parent_id: odd,
+      error: odd,
+      children_ids: [odd, "null", "", "a,b"],
+      start_time: 2_000.123,
+      end_time: 3_000.001,
+      duration: 1_234.567891,
+      ...buckets,
+      metrics: bucket,
+      feedback: bucket,
       user_properties: bucket,
     });
     const writes = [event, anEvent({ event_id: "bare", session_id: "bare session" })];

@@ -35,7 +35,8 @@ beforeAll(async () => {
   mail = await startMailReceiver();
   const { database } = testDatabase;
   parts = {
-    ...{ database, outbox: createOutbox(database) },
+    database,
+    outbox: createOutbox(database),
     mail: { url: mail.url, from: "alerts@waggle.example" },
     keys: createEncryptionKeys([{ id: "test", key: Buffer.alloc(32, 7) }]),
     addressGuard: createAddressGuard({ privateHosts: [receiver.host] }),

@@ -108,13 +108,20 @@ describe("connectionsFor", () => {
     const got = await credentials.connectionsFor(project);
 
     const none = {
-      ...{ baseUrl: null, resourceName: null, apiVersion: null, region: null },
-      ...{ id: expect.any(String) as string, isOperators: false },
+      baseUrl: null,
+      resourceName: null,
+      apiVersion: null,
+      region: null,
+      id: expect.any(String) as string,
+      isOperators: false,
     };
     const { region, ...secrets } = aws;
     expect(got).toEqual([
       {
-        ...{ ...none, name: "ours", type: "openai_compatible", secrets: { api_key: "k" } },
+        ...none,
+        name: "ours",
+        type: "openai_compatible",
+        secrets: { api_key: "k" },
         baseUrl: "https://models.example.org/v1",
       },
       {
@@ -125,8 +132,12 @@ describe("connectionsFor", () => {
         secrets: { ...secrets, session_token: "t" },
       },
       {
-        ...{ ...none, name: "azure", type: "azure", secrets: { api_key: "z" } },
-        ...{ resourceName: "r", apiVersion: "v" },
+        ...none,
+        name: "azure",
+        type: "azure",
+        secrets: { api_key: "z" },
+        resourceName: "r",
+        apiVersion: "v",
       },
     ]);
   });
@@ -184,8 +195,13 @@ describe("create", () => {
 
     expect(made.map(({ name }) => name)).toEqual(["openai", "openai-2"]);
     expect(made[0]).toMatchObject({
-      ...{ provider: "openai", level: "project", scopeId: project.id, createdBy: "tester" },
-      ...{ secretNames: ["api_key"], encryptionKeyId: "main", baseUrl: null },
+      provider: "openai",
+      level: "project",
+      scopeId: project.id,
+      createdBy: "tester",
+      secretNames: ["api_key"],
+      encryptionKeyId: "main",
+      baseUrl: null,
     });
   });
 
@@ -330,7 +346,9 @@ describe("update", () => {
     expect(changed).toMatchObject({ apiVersion: null, secretNames: ["api_key"] });
     expect(changed.updatedAtUs).toBeGreaterThan(made.updatedAtUs);
     expect(await connectionOf(project, "azure")).toMatchObject({
-      ...{ apiVersion: null, resourceName: "ours", secrets: { api_key: "k" } },
+      apiVersion: null,
+      resourceName: "ours",
+      secrets: { api_key: "k" },
     });
   });
 
@@ -413,7 +431,9 @@ describe("update", () => {
     ]);
 
     expect((await connectionOf(project, "bedrock"))?.secrets).toEqual({
-      ...{ access_key_id: "AKIA-1", secret_access_key: "s2", session_token: "t2" },
+      access_key_id: "AKIA-1",
+      secret_access_key: "s2",
+      session_token: "t2",
     });
   });
 });
@@ -426,8 +446,10 @@ describe("what is written down", () => {
     const made = await create(project, { api_key: first });
     await update(project, made, { api_key: second });
     await create(org, {
-      ...{ provider: "bedrock", region: "us-east-1" },
-      ...{ access_key_id: third, secret_access_key: fourth },
+      provider: "bedrock",
+      region: "us-east-1",
+      access_key_id: third,
+      secret_access_key: fourth,
     });
     await reasonOf(create(project, { api_key: first }));
     await credentials.delete(project, made.id, actor);

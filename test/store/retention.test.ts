@@ -42,7 +42,11 @@ test("a session that gets an event after its file is written is kept", async () 
   const { step, ids, events, projectId } = await givenADeletion(async (_name, bytes) => {
     await drain(bytes);
     await events.create(projectId, {
-      ...{ event_id: "b2", session_id: "b", event_type: "tool", source: "test", inputs: {} },
+      event_id: "b2",
+      session_id: "b",
+      event_type: "tool",
+      source: "test",
+      inputs: {},
       start_time: Date.now() - 40 * dayMs,
     });
   });

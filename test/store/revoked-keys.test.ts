@@ -270,7 +270,10 @@ describe("a key that is revoked while it creates one", () => {
     await keys.revokeWithCreated(maker.key.id, {}, operator);
 
     const creating = keys.create({
-      ...{ kind: "ingestion", root: scopeOfProject(project), name: "late", creator },
+      kind: "ingestion",
+      root: scopeOfProject(project),
+      name: "late",
+      creator,
     });
 
     await expect(creating).rejects.toMatchObject({ reason: "NOT_FOUND" });

@@ -215,7 +215,8 @@ describe("commitResults", () => {
     const second = { ...first, version: 2 };
     await scores.commitResults(project, await givenChunk(second, [id]), [aFailure(id)]);
     expect(await metricsOf(id)).toEqual({
-      ...{ accuracy: 1, accuracy_explanation: "why" },
+      accuracy: 1,
+      accuracy_explanation: "why",
       accuracy_failure: "EXCEPTION: it broke",
     });
     const third = { ...first, version: 3 };
@@ -277,8 +278,11 @@ describe("commitResults", () => {
 
   test("changes nothing of an event but its metrics", async () => {
     const fields = {
-      ...{ inputs: { text: "a\u0000b" }, outputs: { list: [1, 2] }, error: "e" },
-      ...{ metadata: { total_tokens: 3, cost: 0.5 }, feedback: { ok: true } },
+      inputs: { text: "a\u0000b" },
+      outputs: { list: [1, 2] },
+      error: "e",
+      metadata: { total_tokens: 3, cost: 0.5 },
+      feedback: { ok: true },
     };
     const [id = ""] = await givenEvents(1, fields);
     const { metrics: _, ...before } = await tracing.events.get(projectId, id);
@@ -341,7 +345,9 @@ describe("failures in a row", () => {
 
 describe("openChunk", () => {
   const offered = (eventIds: readonly string[], includeFailed = false, skipped = 0) => ({
-    ...{ eventIds, includeFailed, skipped },
+    eventIds,
+    includeFailed,
+    skipped,
   });
 
   test("takes what the version has not run on, once", async () => {
@@ -410,7 +416,10 @@ describe("openChunk", () => {
     const want = { events: 4, scored: 2, failed: 1, skipped: 1 };
     expect(await scores.countBackfill(project, backfillId)).toEqual(want);
     expect(await scores.countBackfill(project, createUuid())).toEqual({
-      ...{ events: 0, scored: 0, failed: 0, skipped: 0 },
+      events: 0,
+      scored: 0,
+      failed: 0,
+      skipped: 0,
     });
   });
 });
@@ -423,7 +432,9 @@ describe("endChunk", () => {
     const requeued = await givenChunk(evaluator, [kept]);
     const ended = newChunk(evaluator);
     await scores.openChunk(project, ended, {
-      ...{ eventIds: [dropped, failed], includeFailed: true, skipped: 0 },
+      eventIds: [dropped, failed],
+      includeFailed: true,
+      skipped: 0,
     });
 
     for (let times = 0; times < 2; times += 1) {
@@ -469,7 +480,10 @@ describe("countMetric", () => {
       {
         eventId: failed,
         result: {
-          ...{ kind: "failure", reason: "NO_SCORE", message: "none", output: "" },
+          kind: "failure",
+          reason: "NO_SCORE",
+          message: "none",
+          output: "",
           judge: unpriced,
         },
       },
@@ -478,9 +492,17 @@ describe("countMetric", () => {
     const got = await scores.countMetric(project, evaluator, new Date(Date.now() - 60_000));
 
     expect(got).toEqual({
-      ...{ queued: 1, running: 2, oldestQueuedAt: expect.any(Date) as Date },
-      ...{ scored: 1, failed: 1, failuresInRow: 1, lastFailure: "NO_SCORE: none" },
-      ...{ judgePromptTokens: 10, judgeCompletionTokens: 4, judgeCost: 0.25, judgeUnpriced: 1 },
+      queued: 1,
+      running: 2,
+      oldestQueuedAt: expect.any(Date) as Date,
+      scored: 1,
+      failed: 1,
+      failuresInRow: 1,
+      lastFailure: "NO_SCORE: none",
+      judgePromptTokens: 10,
+      judgeCompletionTokens: 4,
+      judgeCost: 0.25,
+      judgeUnpriced: 1,
     });
     const [run] = await scores.runsOf(project, evaluator, scored);
     expect(run).toMatchObject({

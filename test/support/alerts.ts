@@ -47,7 +47,9 @@ export async function startReceiver(): Promise<Receiver> {
   const { port } = server.address() as AddressInfo;
   const host = `127.0.0.1:${port}`;
   return {
-    ...{ url: `http://${host}`, host, received },
+    url: `http://${host}`,
+    host,
+    received,
     answer(...statuses) {
       next = statuses;
     },
@@ -116,7 +118,8 @@ export const encryptionKeyFlag = `test:${Buffer.alloc(32, 7).toString("base64")}
 export function anAlert(url: string, more: JsonObject = {}): JsonObject {
   return {
     name: "slow models",
-    ...{ projections: ["duration"], frequency: "HOURLY" },
+    projections: ["duration"],
+    frequency: "HOURLY",
     filters: [{ field: "event_type", operator: "is", value: "model" }],
     thresholds: { critical: { operator: ">", value: 1000 } },
     notification_details: { critical: { channel: "WEBHOOK", metadata: { url } } },

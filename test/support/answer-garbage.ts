@@ -16,7 +16,11 @@ const outbound = createOutbound({
   idleTimeoutMs: 60_000,
 });
 const connection = {
-  ...{ id: "c", name: "c", type: "openai", baseUrl: standIn.url, secrets: { api_key: "k" } },
+  id: "c",
+  name: "c",
+  type: "openai",
+  baseUrl: standIn.url,
+  secrets: { api_key: "k" },
 } as unknown as Connection;
 const body = { model: "m", messages: [{ role: "user", content: "hello" }] };
 const bytes = Buffer.from(JSON.stringify(body));

@@ -19,8 +19,13 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known) return known;
   const format = new Intl.DateTimeFormat("en-GB", {
-    ...{ timeZone, hourCycle: "h23" },
-    ...{ year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" },
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
   });
   formats.set(timeZone, format);
   return format;
@@ -135,7 +140,8 @@ export function barsOf(values: readonly number[], count: number) {
     bars === 1 ? 0 : Math.min(Math.floor(bars * ((value - least) / (greatest - least))), bars - 1);
   const bound = (at: number): number => least + ((greatest - least) * at) / bars;
   return Array.from({ length: bars }, (_, at) => ({
-    ...{ from: bound(at), to: bound(at + 1) },
+    from: bound(at),
+    to: bound(at + 1),
     count: values.filter((value) => barOf(value) === at).length,
   }));
 }

@@ -69,8 +69,16 @@ export async function startCitusNodes(
   const start = async (name: string, groupId: number): Promise<CitusNode> => {
     const cluster = clusterOf(name);
     await fill(cluster, "initdb", [
-      ...["-D", cluster.folder, "-U", databaseUser, "--auth", "trust"],
-      ...["--encoding", "UTF8", "--locale", "C.UTF-8"],
+      "-D",
+      cluster.folder,
+      "-U",
+      databaseUser,
+      "--auth",
+      "trust",
+      "--encoding",
+      "UTF8",
+      "--locale",
+      "C.UTF-8",
     ]);
     await appendFile(join(cluster.folder, "postgresql.conf"), toConfiguration(groupId));
     const node = await launchNode(cluster);
@@ -90,7 +98,11 @@ export async function startCitusNodes(
       const cluster = clusterOf("standby");
       const source = `host=${primary.host} port=${primary.port} user=${databaseUser}`;
       await fill(cluster, "pg_basebackup", [
-        ...["-R", "-d", `${source} application_name=standby`, "-D", cluster.folder],
+        "-R",
+        "-d",
+        `${source} application_name=standby`,
+        "-D",
+        cluster.folder,
         "--checkpoint=fast",
       ]);
       const standby = await launchNode(cluster);

@@ -24,7 +24,10 @@ export async function startEvaluationWorker(
   const client = await createWorkflowClient(target);
   const unasked = () => Promise.reject(new Error("not to be asked in this test"));
   const given: Services = {
-    ...{ runStep: unasked, release: unasked, nextChunk: unasked, finish: unasked },
+    runStep: unasked,
+    release: unasked,
+    nextChunk: unasked,
+    finish: unasked,
     ...services,
   };
   const activities = {
@@ -45,9 +48,15 @@ export async function startEvaluationWorker(
 /** Returns the input of an evaluator's workflow; every id is new. */
 export function aChunk(input: Partial<EvaluateChunkInput> = {}): EvaluateChunkInput {
   return {
-    ...{ projectId: createUuid() as ProjectId, orgId: createUuid(), chunkId: createUuid() },
-    ...{ evaluatorId: createUuid(), evaluatorName: "Answer length", version: 3, enablement: 1 },
-    ...{ events: 100, actor: "a test" },
+    projectId: createUuid() as ProjectId,
+    orgId: createUuid(),
+    chunkId: createUuid(),
+    evaluatorId: createUuid(),
+    evaluatorName: "Answer length",
+    version: 3,
+    enablement: 1,
+    events: 100,
+    actor: "a test",
     ...input,
   };
 }

@@ -46,7 +46,10 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
   const scopes = createScopes(database);
   const tracing = createTracing({ clusters });
   const parts = {
-    ...{ database, scopes, clusters, tracingOf: tracing.of },
+    database,
+    scopes,
+    clusters,
+    tracingOf: tracing.of,
     audit: createAudit(database),
     changes: createAccessChanges({ database }),
     outbox: createOutbox(database),
@@ -64,7 +67,9 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
   const backfills = createBackfills({ ...parts, metrics });
   knot.backfills = backfills;
   return {
-    ...{ ...parts, metrics, backfills },
+    ...parts,
+    metrics,
+    backfills,
     runs: createBackfillRuns({ ...parts, metrics, chunkEventsMax }),
     /** Returns runs of backfills with other access to events, or other places. */
     runsWith: (tracingOf: TracingOf, places = createSearchTurns()) =>
@@ -104,8 +109,13 @@ export async function runOnEvent(
   const { version, enablement, definition } = evaluator;
   const workflowId = `evaluate-${createUuid()}`;
   const chunk = {
-    ...{ chunkId: createUuid(), evaluatorId: metricId, version, enablement },
-    ...{ name: definition.name, backfillId: createUuid(), workflowId },
+    chunkId: createUuid(),
+    evaluatorId: metricId,
+    version,
+    enablement,
+    name: definition.name,
+    backfillId: createUuid(),
+    workflowId,
   };
   const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
   await scores.openChunk(project, chunk, events);

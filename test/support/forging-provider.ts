@@ -29,9 +29,15 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
   const idToken = (nonce: string): string => {
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const good = {
-      ...{ iss: issuer, aud: clientId, sub: "ana", nonce },
-      ...{ iat: nowSeconds, exp: nowSeconds + 3_600 },
-      ...{ email: "ana@example.org", email_verified: true, groups: [] },
+      iss: issuer,
+      aud: clientId,
+      sub: "ana",
+      nonce,
+      iat: nowSeconds,
+      exp: nowSeconds + 3_600,
+      email: "ana@example.org",
+      email_verified: true,
+      groups: [],
     };
     const texts = Object.entries(good).map(([name, value]) => [name, JSON.stringify(value)]);
     const claims = { ...(Object.fromEntries(texts) as Record<string, string>), ...forged };

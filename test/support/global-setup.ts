@@ -68,7 +68,9 @@ async function startServer(folder: string): Promise<TestServer> {
     // which have the default settings.
     initdbArguments: ["--no-sync"],
     settings: {
-      ...{ fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
+      fsync: "off",
+      synchronous_commit: "off",
+      full_page_writes: "off",
       // Each of the workers may have two services, and each service its pools.
       max_connections: "300",
     },

@@ -12,8 +12,14 @@ import type { Database } from "../../src/postgres/database.ts";
 export function scopeOfProject(project: LocalProject): Scope & { readonly level: "project" } {
   const { orgId, dataplaneId, workspaceId, projectId, projectName } = project;
   return {
-    ...{ level: "project", id: projectId, name: projectName },
-    ...{ orgId, dataplaneId, workspaceId, projectId, clusterId: "default" },
+    level: "project",
+    id: projectId,
+    name: projectName,
+    orgId,
+    dataplaneId,
+    workspaceId,
+    projectId,
+    clusterId: "default",
   };
 }
 

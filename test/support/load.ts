@@ -103,7 +103,10 @@ export function startLoad(options: LoadOptions): Load {
   }
 
   const toEvent = (mark: string, session_id: string) => ({
-    ...{ event_type: "tool", source, session_id, inputs: { text: "x".repeat(200) } },
+    event_type: "tool",
+    source,
+    session_id,
+    inputs: { text: "x".repeat(200) },
     metadata: { mark, total_tokens: 1 },
   });
 

@@ -119,8 +119,13 @@ async function sendEvents(send: Send): Promise<void> {
   await send("POST", "/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: [aSpan()] }] }] });
   await send("POST", "/events/model", {
     model_event: {
-      ...{ event_id: "of-an-older-client", session_id: "visit-0", source: "upgrade" },
-      ...{ model: "gpt-4o", provider: "openai", duration: 42, cost: 0.0001 },
+      event_id: "of-an-older-client",
+      session_id: "visit-0",
+      source: "upgrade",
+      model: "gpt-4o",
+      provider: "openai",
+      duration: 42,
+      cost: 0.0001,
       messages: [{ role: "user", content: "Hi" }],
       response: { role: "assistant", content: "Hello" },
       usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
@@ -136,9 +141,14 @@ function toEvent(session: number, index: number) {
   const isModel = type === "model";
   const id = `answer-${session}-${index}`;
   return {
-    ...{ event_id: id, session_id: `visit-${session}`, event_type: type, source: "upgrade" },
+    event_id: id,
+    session_id: `visit-${session}`,
+    event_type: type,
+    source: "upgrade",
     ...(index > 0 && { parent_id: `answer-${session}-${Math.floor(index / 3)}` }),
-    ...{ event_name: `step ${index % 4}`, start_time, end_time: start_time + 250 + index },
+    event_name: `step ${index % 4}`,
+    start_time,
+    end_time: start_time + 250 + index,
     ...(isModel && { config: { model: "gpt-4o", provider: "openai", temperature: 0.5 } }),
     inputs: {
       question: `Where is place ${session}?`,
@@ -147,7 +157,8 @@ function toEvent(session: number, index: number) {
     },
     outputs: { content: `Place ${session} is ${index} km away. 🐝` },
     metadata: {
-      ...{ run: `run-${session % 4}`, step: index },
+      run: `run-${session % 4}`,
+      step: index,
       ...(isModel && { total_tokens: 10 + index, prompt_tokens: 10, completion_tokens: index }),
       ...(isModel && index % 2 === 0 && { cost: 0.001 }),
     },
@@ -160,10 +171,14 @@ function toEvent(session: number, index: number) {
 function aSpan() {
   const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
   return {
-    ...{ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", name: "chat" },
-    ...{ startTimeUnixNano: "1760000000000000000", endTimeUnixNano: "1760000001000000000" },
+    traceId: "0af7651916cd43dd8448eb211c80319c",
+    spanId: "b7ad6b7169203331",
+    name: "chat",
+    startTimeUnixNano: "1760000000000000000",
+    endTimeUnixNano: "1760000001000000000",
     attributes: [
-      ...[text("gen_ai.operation.name", "chat"), text("gen_ai.request.model", "gpt-4o")],
+      text("gen_ai.operation.name", "chat"),
+      text("gen_ai.request.model", "gpt-4o"),
       { key: "gen_ai.usage.total_tokens", value: { intValue: "12" } },
     ],
   };

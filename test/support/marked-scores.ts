@@ -9,8 +9,12 @@ export async function addEvaluator(url: string, key: string): Promise<void> {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({
-      ...{ name: "mark", type: "PYTHON", return_type: "string", enabled_in_prod: true },
-      ...{ criteria: "result = metadata['mark']", sampling_percentage: 100 },
+      name: "mark",
+      type: "PYTHON",
+      return_type: "string",
+      enabled_in_prod: true,
+      criteria: "result = metadata['mark']",
+      sampling_percentage: 100,
       filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
     }),
   });

@@ -39,7 +39,8 @@ export async function givenAMetricProject(service: TestService): Promise<MetricP
     const response = await fetch(service.url + path, {
       method,
       headers: {
-        ...{ authorization: `Bearer ${key}`, ...headers },
+        authorization: `Bearer ${key}`,
+        ...headers,
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -81,10 +82,19 @@ export async function addMetric(
 ): Promise<string> {
   const id = createUuid();
   const content = {
-    ...{ name: `stored-${id}`, type: "HUMAN", criteria: "Is it kind?", description: "" },
-    ...{ return_type: "float", enabled_in_prod: false, sampling_percentage: 10 },
-    ...{ model_provider: null, model_name: null, scale: null, threshold: null },
-    ...{ categories: null, filters: { filterArray: [] } },
+    name: `stored-${id}`,
+    type: "HUMAN",
+    criteria: "Is it kind?",
+    description: "",
+    return_type: "float",
+    enabled_in_prod: false,
+    sampling_percentage: 10,
+    model_provider: null,
+    model_name: null,
+    scale: null,
+    threshold: null,
+    categories: null,
+    filters: { filterArray: [] },
     ...more,
   };
   await database.transaction(async (sql) => {

@@ -142,7 +142,12 @@ async function answer({ request, response, options, seen, failures }: Call): Pro
   const { socket } = request;
   const sentBefore = socket.bytesWritten;
   const record: Writable<SeenRequest> = {
-    ...{ method, path, headers, text, body, model },
+    method,
+    path,
+    headers,
+    text,
+    body,
+    model,
     isAborted: false,
     isOver: false,
     sentBytes: () => socket.bytesWritten - sentBefore,
@@ -162,7 +167,12 @@ async function answer({ request, response, options, seen, failures }: Call): Pro
     return;
   }
   await route.perform({
-    ...{ request, response, body, model, failures, text: options.text },
+    request,
+    response,
+    body,
+    model,
+    failures,
+    text: options.text,
     plays: playsOf(model),
     user: userOf(body),
     onBreak: () => (isBroken = true),

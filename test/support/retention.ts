@@ -29,20 +29,33 @@ export async function givenADeletion(
   const clusters = openTestClusters(database);
   const { of: tracingOf } = createTracing({ clusters });
   const deletion = createDeletion({
-    ...{ database, clusters, tracingOf, outbox: createOutbox(database), files },
+    database,
+    clusters,
+    tracingOf,
+    outbox: createOutbox(database),
+    files,
     findProject: () => Promise.resolve(project),
   });
   const { projectId, orgId } = project;
   await putRetention(database.sql(), projectId, { days: 30, updatedBy: "test" });
   const input = {
-    ...{ projectId, orgId, projectName: "p", runId: createUuid(), days: 30, actor: "test" },
+    projectId,
+    orgId,
+    projectName: "p",
+    runId: createUuid(),
+    days: 30,
+    actor: "test",
     cutoffMs: Date.now() - 30 * dayMs,
   };
   const { events } = tracingOf(project);
   for (const session of sessions) {
     await events.create(projectId, {
-      ...{ event_id: `${session}1`, session_id: session, event_type: "tool", source: "test" },
-      ...{ inputs: {}, start_time: Date.now() - 40 * dayMs },
+      event_id: `${session}1`,
+      session_id: session,
+      event_type: "tool",
+      source: "test",
+      inputs: {},
+      start_time: Date.now() - 40 * dayMs,
     });
   }
   const step = (runId = input.runId) =>

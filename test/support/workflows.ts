@@ -100,8 +100,13 @@ export function targetOf(temporal: {
 }): TemporalTarget {
   const { address, namespace } = temporal;
   return {
-    ...{ address, namespace, apiKey: undefined, tls: false },
-    ...{ clientCertPath: undefined, clientKeyPath: undefined, serverCaCertPath: undefined },
+    address,
+    namespace,
+    apiKey: undefined,
+    tls: false,
+    clientCertPath: undefined,
+    clientKeyPath: undefined,
+    serverCaCertPath: undefined,
   };
 }
 

@@ -84,8 +84,12 @@ describe("rules and dashboard", () => {
     const counted = matches(rules, /outcome=~?"([^"]+)"/g).flatMap((one) => one.split("|"));
     // Faults of providers, deadlines of calls, the end of a server, and parts that are not built.
     const others = [
-      ...["PROVIDER_FAILED", "PROVIDER_LIMITED", "PROVIDER_TIMEOUT", "DEADLINE_EXCEEDED"],
-      ...["SHUTTING_DOWN", "NOT_IMPLEMENTED"],
+      "PROVIDER_FAILED",
+      "PROVIDER_LIMITED",
+      "PROVIDER_TIMEOUT",
+      "DEADLINE_EXCEEDED",
+      "SHUTTING_DOWN",
+      "NOT_IMPLEMENTED",
     ];
     const faults = Object.entries(reasons).filter(([, { status }]) => status >= 500);
 

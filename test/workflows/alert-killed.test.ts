@@ -23,7 +23,8 @@ let missing: string | undefined;
 beforeAll(async () => {
   receiver = await startReceiver();
   service = await startService({
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": receiver.host,
   });
   own = await startOwnTemporal();
   temporal = own.server;
@@ -42,8 +43,17 @@ beforeEach(({ skip }) => {
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
   return runCommand(
-    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
-    ...["--encryption-keys", encryptionKeyFlag, "--webhook-private-hosts", receiver.host],
+    "worker",
+    "--database-url",
+    url,
+    "--temporal-address",
+    address,
+    "--log-level",
+    "warn",
+    "--encryption-keys",
+    encryptionKeyFlag,
+    "--webhook-private-hosts",
+    receiver.host,
   );
 }
 
@@ -63,7 +73,8 @@ test("a notification that was sent but not recorded is sent again", async () => 
   const { data } = await project.ok(
     "POST /v1/alerts",
     anAlert(receiver.url, {
-      ...{ projections: ["event_count"], aggregation: "COUNT" },
+      projections: ["event_count"],
+      aggregation: "COUNT",
       thresholds: { critical: { operator: "<", value: 1 } },
     }),
   );

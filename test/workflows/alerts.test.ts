@@ -41,8 +41,10 @@ beforeAll(async () => {
   mail = await startMailReceiver();
   standIn = await startOpenAiStandIn();
   flags = {
-    ...{ "encryption-keys": encryptionKeyFlag, "webhook-private-hosts": receiver.host },
-    ...{ "smtp-url": mail.url, providers: providersOf(standIn) },
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": receiver.host,
+    "smtp-url": mail.url,
+    providers: providersOf(standIn),
   };
   service = await startService(flags);
   const started = await startTestTemporal();
@@ -82,8 +84,13 @@ async function give(project: MetricProject, hoursAgo: number, durations: readonl
   const events = durations.map((duration, at) => ({
     // Postgres stores U+E000 escaped.
     event_id: `h${hoursAgo}-${at}\uE000`,
-    ...{ event_type: "model", event_name: "call", source: "sdk", inputs: {} },
-    ...{ session_id: `s${hoursAgo}`, start_time: start + at * 1_000, duration },
+    event_type: "model",
+    event_name: "call",
+    source: "sdk",
+    inputs: {},
+    session_id: `s${hoursAgo}`,
+    start_time: start + at * 1_000,
+    duration,
   }));
   await project.ok("POST /v1/events/batch", { events });
 }
@@ -168,8 +175,14 @@ test("an alert over flapping events triggers once and is resolved once", async (
 
   expect(checks.map(({ values }) => values[0]?.["value"])).toEqual(averages);
   expect(checks.map(({ outcome }) => outcome)).toEqual([
-    ...["resolved", "critical", "between", "critical", "between"],
-    ...["resolved", "resolved", "between"],
+    "resolved",
+    "critical",
+    "between",
+    "critical",
+    "between",
+    "resolved",
+    "resolved",
+    "between",
   ]);
   expect(notifications.map(({ type }) => type)).toEqual(["alert.triggered", "alert.resolved"]);
   const payloads = receiver.received.map(({ headers, body }) =>
@@ -276,7 +289,10 @@ test("a drift is the change from the period before in percent", async () => {
   const checks = await check(project, id, 4);
 
   expect(checks.map(({ outcome }) => outcome)).toEqual([
-    ...["insufficient", "resolved", "critical", "insufficient"],
+    "insufficient",
+    "resolved",
+    "critical",
+    "insufficient",
   ]);
   expect(checks[2]?.values[0]).toMatchObject({ value: 100, current: 220, baseline: 110 });
 }, 300_000);
@@ -284,7 +300,9 @@ test("a drift is the change from the period before in percent", async () => {
 test("the count of nothing is 0, so that silence may be bad news", async () => {
   const project = await givenAMetricProject(service);
   const { id } = await make(project, {
-    ...{ projections: ["event_count"], aggregation: "COUNT", filters: [] },
+    projections: ["event_count"],
+    aggregation: "COUNT",
+    filters: [],
     thresholds: { critical: { operator: "<", value: 1 } },
   });
 
@@ -303,7 +321,8 @@ test("a measure that cannot be had is a failed check that says why", async () =>
 
   expect(await check(project, id, 1)).toMatchObject([
     {
-      ...{ outcome: "failed", condition: "active" },
+      outcome: "failed",
+      condition: "active",
       error: expect.stringContaining("no event has a number in") as string,
     },
   ]);
@@ -318,7 +337,9 @@ test("a worker tells of a spent budget whose notification was not written", asyn
   const budget = { amount: 1e-9, period: "MONTH", notification_details: { critical } };
   const body = JSON.stringify(budget);
   await fetch(budgets, {
-    ...{ method: "POST", headers: { ...headers, "content-type": "application/json" }, body },
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body,
   });
   // As if the process of the call had ended right after its commit. A sequence counts refused rows.
   await database.sql()`create sequence refusals`;
@@ -326,7 +347,8 @@ test("a worker tells of a spent budget whose notification was not written", asyn
     alter table notifications
     add constraint refused check (nextval('refusals') < 0) not valid`;
   await project.ok("POST /chat", {
-    ...{ project: project.projectName, model: "openai/gpt-4o-mini" },
+    project: project.projectName,
+    model: "openai/gpt-4o-mini",
     messages: [{ role: "user", content: "hi" }],
   });
   await vi.waitUntil(async () => {

@@ -119,9 +119,7 @@ test("a data plane is archived exactly once though worker and Temporal are kille
 
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
-  return run(
-    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
-  );
+  return run("worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn");
 }
 
 /** Locks a project's last event, so that its archival cannot end before `release`. */

@@ -76,7 +76,9 @@ async function given(criteria: string, events: number) {
   const backfill = await call(`POST ${path}`, {});
   const get = () => call(`GET ${path}/${backfill.id}`);
   return {
-    ...{ project, backfill, get },
+    project,
+    backfill,
+    get,
     change: (action: string) => call(`POST ${path}/${backfill.id}/${action}`, {}),
     until: (state: string) =>
       vi.waitUntil(async () => (await get()).state === state, { ...patience, interval: 200 }),

@@ -53,8 +53,15 @@ beforeAll(async () => {
   server = spawn(
     binary,
     [
-      ...["server", "start-dev", "--headless", "--port", String(port), "--log-level", "never"],
-      ...["--dynamic-config-value", `limit.historyCount.suggestContinueAsNew=${longHistory}`],
+      "server",
+      "start-dev",
+      "--headless",
+      "--port",
+      String(port),
+      "--log-level",
+      "never",
+      "--dynamic-config-value",
+      `limit.historyCount.suggestContinueAsNew=${longHistory}`,
     ],
     { env: { HOME: folder }, stdio: "ignore" },
   );

@@ -43,7 +43,9 @@ beforeEach(({ skip }) => {
 });
 
 const onTools = {
-  ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 100 },
+  type: "PYTHON",
+  enabled_in_prod: true,
+  sampling_percentage: 100,
   filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
 };
 const endless = "def evaluate(event):\n    while True: pass";
@@ -52,8 +54,12 @@ const evaluatorsOfProject = 6;
 async function send(project: MetricProject, count: number): Promise<void> {
   const sessionId = createUuid();
   const events = Array.from({ length: count }, () => ({
-    ...{ event_id: createUuid(), session_id: sessionId, event_type: "tool", event_name: "e" },
-    ...{ source: "test", inputs: {} },
+    event_id: createUuid(),
+    session_id: sessionId,
+    event_type: "tool",
+    event_name: "e",
+    source: "test",
+    inputs: {},
   }));
   const { status, text } = await project.call("POST /events/batch", { events });
   expect(status, text).toBe(200);

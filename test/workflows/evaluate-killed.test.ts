@@ -105,15 +105,22 @@ test("every event has each score once though sandboxes, worker and Temporal die"
 }, 2_400_000);
 
 const onAllChains = {
-  ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 100 },
+  type: "PYTHON",
+  enabled_in_prod: true,
+  sampling_percentage: 100,
   filters: { filterArray: [{ field: "event_type", operator: "is", value: "chain" }] },
 };
 
 /** Sends an event, in a session of its own, for each datapoint. */
 async function send(project: MetricProject, runId: string, from: number): Promise<void> {
   const events = Array.from({ length: eventsPerBatch }, (_, index) => ({
-    ...{ event_id: createUuid(), session_id: createUuid(), event_type: "chain", event_name: "e" },
-    ...{ source: "test", start_time: 1_700_000_000_000, inputs: { n: from + index } },
+    event_id: createUuid(),
+    session_id: createUuid(),
+    event_type: "chain",
+    event_name: "e",
+    source: "test",
+    start_time: 1_700_000_000_000,
+    inputs: { n: from + index },
     metadata: { run_id: runId, datapoint_id: createUuid() },
   }));
   const { status, text } = await project.call("POST /events/batch", { events });
@@ -122,9 +129,7 @@ async function send(project: MetricProject, runId: string, from: number): Promis
 
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
-  return run(
-    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
-  );
+  return run("worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn");
 }
 
 /** Kills every process below the worker; returns how many there were. */

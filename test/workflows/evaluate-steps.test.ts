@@ -124,7 +124,8 @@ describe("evaluateChunk", () => {
       .describe()
       .then(async (description) => ({
         staticSummary: await description.staticSummary(),
-        ...{ memo: description.memo, workflowId: description.workflowId },
+        memo: description.memo,
+        workflowId: description.workflowId,
       }));
     expect(workflowId).toBe(`evaluate-answer-length-v3-${chunk.chunkId}`);
     expect(staticSummary).toBe("evaluate Answer length v3 on 100 events");

@@ -46,7 +46,9 @@ beforeEach(({ skip }) => {
 
 /** On all tools: the sessions that they come with are none of these tests' events. */
 const enabled = {
-  ...{ type: "PYTHON", enabled_in_prod: true, sampling_percentage: 100 },
+  type: "PYTHON",
+  enabled_in_prod: true,
+  sampling_percentage: 100,
   filters: { filterArray: [{ field: "event_type", operator: "is", value: "tool" }] },
 };
 const actor = { type: "operator", id: "test", name: "a test" } as const;
@@ -61,8 +63,13 @@ def evaluate(event):
 async function send(project: MetricProject, count: number): Promise<void> {
   const sessionId = createUuid();
   const events = Array.from({ length: count }, (_, n) => ({
-    ...{ event_id: createUuid(), session_id: sessionId, event_type: "tool", event_name: "e" },
-    ...{ source: "test", start_time: 1_700_000_000_000 + n, inputs: { n, secret: "canary-input" } },
+    event_id: createUuid(),
+    session_id: sessionId,
+    event_type: "tool",
+    event_name: "e",
+    source: "test",
+    start_time: 1_700_000_000_000 + n,
+    inputs: { n, secret: "canary-input" },
   }));
   const { status, text } = await project.call("POST /events/batch", { events });
   expect(status, text).toBe(200);

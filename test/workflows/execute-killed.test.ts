@@ -44,8 +44,15 @@ beforeEach(({ skip }) => {
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
   return runCommand(
-    ...["worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn"],
-    ...["--providers", providersOf(standIn)],
+    "worker",
+    "--database-url",
+    url,
+    "--temporal-address",
+    address,
+    "--log-level",
+    "warn",
+    "--providers",
+    providersOf(standIn),
   );
 }
 

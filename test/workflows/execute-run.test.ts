@@ -133,7 +133,9 @@ test("an execution calls the model once a datapoint, and its events are scored",
   expect(ended.progress).toEqual({ datapoints: 25, done: 25, failed: 0, left: 0, unpriced: 25 });
   const { project, runId } = run;
   expect(await project.ok(`GET /v1/runs/${runId}/progress`)).toMatchObject({
-    ...{ complete: true, events: 50, waiting: 0 },
+    complete: true,
+    events: 50,
+    waiting: 0,
     total: { queued: 0, running: 0, scored: 25, failed: 0 },
     metrics: [{ name: "is echo", scores: { scored: 25 } }],
   });

@@ -27,7 +27,10 @@ export async function recordHistory(
   if (!isRecording) return;
   const history = await client.workflow.getHandle(workflowId).fetchHistory();
   const plain = History.toObject(History.fromObject(history), {
-    ...{ longs: String, enums: String, bytes: String, defaults: false },
+    longs: String,
+    enums: String,
+    bytes: String,
+    defaults: false,
   });
   await mkdir(folder, { recursive: true });
   const text = JSON.stringify({ workflowId, history: plain }, undefined, 1);

@@ -80,7 +80,10 @@ test("access ends without Temporal, and the rest is done when it is back", async
     workflowId: "something-else",
     taskQueue: "nobody works here",
     typedSearchAttributes: searchAttributesOf({
-      ...{ orgId: project.orgId, scopeId: project.projectId, actor: "a test", input: {} },
+      orgId: project.orgId,
+      scopeId: project.projectId,
+      actor: "a test",
+      input: {},
     }),
   });
   const archiveId = `archive-project-${project.projectId}`;

@@ -76,8 +76,13 @@ async function caller(project: MetricProject) {
 async function give(project: MetricProject, session: string, ...daysOld: readonly number[]) {
   const events = daysOld.map((days, at) => ({
     event_id: `${session}-${at}`,
-    ...{ event_type: "model", event_name: "call", source: "sdk", session_id: session },
-    ...{ start_time: nowMs - days * dayMs, duration: 10, inputs: { text: "séance" } },
+    event_type: "model",
+    event_name: "call",
+    source: "sdk",
+    session_id: session,
+    start_time: nowMs - days * dayMs,
+    duration: 10,
+    inputs: { text: "séance" },
   }));
   await project.ok("POST /v1/events/batch", { events });
 }
@@ -106,7 +111,8 @@ test("sessions go when their newest event is old, with all that belongs to them"
   await give(project, "lives", 40, 3);
   await give(project, "new", 2);
   await project.ok("POST /feedback", {
-    ...{ generation_id: "old-0", task: "t" },
+    generation_id: "old-0",
+    task: "t",
     feedback_json: { rating: 1 },
   });
   const sql = service.database.sql();
@@ -126,7 +132,8 @@ test("sessions go when their newest event is old, with all that belongs to them"
   expect(set).toMatchObject({ status: 200, data: { days: 30 } });
   expect(await call("GET", "/preview")).toMatchObject({ data: { days: 30, sessions: 0 } });
   expect(run).toMatchObject({
-    ...{ state: "completed", skipped_sessions: 0 },
+    state: "completed",
+    skipped_sessions: 0,
     deleted: { sessions: 1, events: 3, scores: 1, feedback: 1, annotation_items: 0 },
   });
   expect((await project.call("GET /v1/sessions/old")).status).toBe(404);

@@ -21,10 +21,8 @@ export function createTemporalPage({ uiUrl, namespace }: TemporalPageOptions): T
     url: () => known.uiUrl,
     urlOf: (workflowId) =>
       known.uiUrl &&
-      [
-        ...[known.uiUrl, "namespaces", encodeURIComponent(known.namespace)],
-        ...["workflows", encodeURIComponent(workflowId)],
-      ].join("/"),
+      `${known.uiUrl}/namespaces/${encodeURIComponent(known.namespace)}` +
+        `/workflows/${encodeURIComponent(workflowId)}`,
     follow(embedded) {
       // The namespace is the embedded server's in both cases.
       known = { uiUrl: uiUrl ?? embedded.uiUrl, namespace: embedded.namespace };

@@ -214,7 +214,9 @@ async function replaceDatapoints(
   const isHeld = new Set(held);
   const both = wanted.filter((id) => isHeld.has(id)).length;
   const made = await store.addVersion(sql, projectId, datasetId, {
-    ...{ added: wanted.length - both, changed: 0, removed: held.length - both },
+    added: wanted.length - both,
+    changed: 0,
+    removed: held.length - both,
     places: wanted.length,
   });
   const key = { datasetId, version: made.version };

@@ -11,8 +11,15 @@ import { olderTextNames } from "./older-texts.ts";
 
 /** Fields of answers beyond the definition, and fields that older clients send. */
 const ignored: ReadonlySet<string> = new Set([
-  ...["id", "_id", "created_at", "updated_at", "version", "disabled_reason"],
-  ...["needs_ground_truth", "task", "project"],
+  "id",
+  "_id",
+  "created_at",
+  "updated_at",
+  "version",
+  "disabled_reason",
+  "needs_ground_truth",
+  "task",
+  "project",
 ]);
 
 type Reader<T> = (value: JsonValue, at: string) => T;
@@ -60,7 +67,12 @@ function readField(name: string, value: JsonValue): unknown {
 }
 
 const nullable: ReadonlySet<string> = new Set([
-  ...["model_provider", "model_name", "scale", "threshold", "categories", "older_texts"],
+  "model_provider",
+  "model_name",
+  "scale",
+  "threshold",
+  "categories",
+  "older_texts",
 ]);
 
 function orNull<T>(read: Reader<T>): Reader<T | null> {

@@ -218,7 +218,13 @@ function progressOf(before: AlertRow, after: AlertDefinition) {
 }
 
 const measuredKeys = [
-  ...["kind", "aggregation", "filters", "projections", "critical", "resolved", "frequency"],
+  "kind",
+  "aggregation",
+  "filters",
+  "projections",
+  "critical",
+  "resolved",
+  "frequency",
   "sampleSizeMin",
 ] as readonly (keyof AlertDefinition)[];
 

@@ -95,7 +95,12 @@ export function createApplyUnread(database: Database, derivations: Derivations):
 /** Fields whose update changes no other row, no totals and no time. */
 const unreadFields: ReadonlySet<string> = new Set([
   ...buckets,
-  ...["event_id", "event_name", "source", "parent_id", "error", "duration"],
+  "event_id",
+  "event_name",
+  "source",
+  "parent_id",
+  "error",
+  "duration",
 ]);
 
 /** Returns whether an update is merged without knowing its event. */

@@ -74,7 +74,9 @@ function planSteps(step: Step): readonly Fields[] {
     step(
       "decide",
       {
-        ...{ parent_id: "plan", event_type: "model", event_name: "decide" },
+        parent_id: "plan",
+        event_type: "model",
+        event_name: "decide",
         config: { model: "gpt-5-mini", provider: "openai", temperature: 0.2 },
         inputs: { messages: [{ role: "system", content: system }, user(question)] },
         outputs: findCall,
@@ -85,7 +87,9 @@ function planSteps(step: Step): readonly Fields[] {
     step(
       "find",
       {
-        ...{ parent_id: "plan", event_type: "tool", event_name: "find_order" },
+        parent_id: "plan",
+        event_type: "tool",
+        event_name: "find_order",
         inputs: { order: 4711 },
         outputs: { order },
       },
@@ -105,7 +109,9 @@ function photoSteps(step: Step): readonly Fields[] {
     step(
       "describe",
       {
-        ...{ parent_id: "look", event_type: "model", event_name: "describe photo" },
+        parent_id: "look",
+        event_type: "model",
+        event_name: "describe photo",
         config: { model: "claude-sonnet-5", provider: "anthropic" },
         inputs: { messages: [{ role: "user", content: parts }] },
         outputs: { role: "assistant", content: "The foot of the lamp is broken off." },
@@ -117,7 +123,9 @@ function photoSteps(step: Step): readonly Fields[] {
     step(
       "resize",
       {
-        ...{ parent_id: "look", event_type: "tool", event_name: "resize_photo" },
+        parent_id: "look",
+        event_type: "tool",
+        event_name: "resize_photo",
         inputs: { photo: pngUrl(imageSide), width: imageSide },
         outputs: { photo: pngUrl(imageSide) },
       },

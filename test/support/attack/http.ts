@@ -43,7 +43,9 @@ export function openHttp1(url: string): HttpClient {
       new Promise((resolve) => {
         const answer = createAnswer(resolve);
         const request = requestHttp1(url + path, {
-          ...{ method, agent: false, timeout: timeoutMs },
+          method,
+          agent: false,
+          timeout: timeoutMs,
           headers: { ...headers, "content-length": body.length },
         });
         open.add(request);

@@ -15,7 +15,11 @@ const [one, two] = ["p1", "p2"] as readonly string[] as [ProjectId, ProjectId];
 function anEvaluator(projectId: ProjectId, text = "?"): RoutedEvaluator {
   const filters = { filterArray: [{ field: "source", operator: "is", value: text }] };
   return {
-    ...{ evaluatorId: "e", projectId, version: 1, enablement: 0, readsGroundTruth: false },
+    evaluatorId: "e",
+    projectId,
+    version: 1,
+    enablement: 0,
+    readsGroundTruth: false,
     definition: { filters, sampling_percentage: 10 },
   };
 }
@@ -31,7 +35,9 @@ function createMemory(options: { readonly bytesMax?: number; readonly text?: str
   const clock = { nowMs: 0 };
   const memory = createEnabledMemory<RoutedEvaluator>({
     kind: "evaluators",
-    ...{ ...options, ageMsMax: 60_000, now: () => clock.nowMs },
+    ...options,
+    ageMsMax: 60_000,
+    now: () => clock.nowMs,
     async list(projectId) {
       asked.push(projectId);
       return enabledOf(projectId, options.text);

@@ -9,8 +9,11 @@ import {
 } from "../../../src/access/sign-in/identity.ts";
 
 const claims = {
-  ...{ iss: "https://id.example.org", sub: "1", exp: 1_000 },
-  ...{ email: "ana@example.org", email_verified: true },
+  iss: "https://id.example.org",
+  sub: "1",
+  exp: 1_000,
+  email: "ana@example.org",
+  email_verified: true,
 };
 const options = { groupsClaim: "groups", isEmailTrusted: false };
 

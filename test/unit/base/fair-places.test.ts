@@ -10,8 +10,12 @@ import {
 } from "../../../src/base/fair-places.ts";
 
 const plenty: FairPlacesOptions = {
-  ...{ max: 4, orgMax: 3, projectMax: 2 },
-  ...{ waitMs: 60_000, waitersMax: 100, refusal: "too many" },
+  max: 4,
+  orgMax: 3,
+  projectMax: 2,
+  waitMs: 60_000,
+  waitersMax: 100,
+  refusal: "too many",
 };
 
 /** `a1` is project 1 of organization a. */

@@ -37,20 +37,27 @@ describe("variables of providers", () => {
     expect(operatorProviders).toEqual([
       {
         ...nothing,
-        ...{ name: "openai", type: "openai", secrets: { api_key: "k1" } },
+        name: "openai",
+        type: "openai",
+        secrets: { api_key: "k1" },
         baseUrl: "http://127.0.0.1:8000/v1",
       },
       {
         ...nothing,
-        ...{ name: "azure", type: "azure", secrets: { api_key: "k2" } },
-        ...{ resourceName: "acme", apiVersion: "2024-10-21" },
+        name: "azure",
+        type: "azure",
+        secrets: { api_key: "k2" },
+        resourceName: "acme",
+        apiVersion: "2024-10-21",
       },
       { ...nothing, name: "anthropic", type: "anthropic", secrets: { api_key: "k3" } },
       { ...nothing, name: "google", type: "google", secrets: { api_key: "k4" } },
       { ...nothing, name: "mistral", type: "mistral", secrets: { api_key: "k5" } },
       {
         ...nothing,
-        ...{ name: "bedrock", type: "bedrock", region: "us-east-1" },
+        name: "bedrock",
+        type: "bedrock",
+        region: "us-east-1",
         secrets: { access_key_id: "id", secret_access_key: "k6", session_token: "k7" },
       },
     ]);
@@ -100,7 +107,9 @@ describe("providers", () => {
     expect(operatorProviders).toEqual([
       {
         ...nothing,
-        ...{ name: "ollama", type: "openai_compatible", secrets: {} },
+        name: "ollama",
+        type: "openai_compatible",
+        secrets: {},
         baseUrl: "http://127.0.0.1:11434/v1",
       },
       { ...nothing, name: "openai", type: "openai", secrets: { api_key: "k" } },
@@ -187,7 +196,11 @@ describe("provider-private-hosts", () => {
     const value = "10.0.0.1, VLLM.internal:8000,[::1]:9000,[0:0::1],0x7f.1";
 
     expect(readConfig({ "provider-private-hosts": value }, {}).providerPrivateHosts).toEqual([
-      ...["10.0.0.1", "vllm.internal:8000", "[::1]:9000", "[::1]", "127.0.0.1"],
+      "10.0.0.1",
+      "vllm.internal:8000",
+      "[::1]:9000",
+      "[::1]",
+      "127.0.0.1",
     ]);
   });
 

@@ -70,8 +70,10 @@ describe("Cohen's kappa", () => {
   test("of two readers of fifty proposals", () => {
     const one = [...Array<string>(25).fill("yes"), ...Array<string>(25).fill("no")];
     const other = [
-      ...[...Array<string>(20).fill("yes"), ...Array<string>(5).fill("no")],
-      ...[...Array<string>(10).fill("yes"), ...Array<string>(15).fill("no")],
+      ...Array<string>(20).fill("yes"),
+      ...Array<string>(5).fill("no"),
+      ...Array<string>(10).fill("yes"),
+      ...Array<string>(15).fill("no"),
     ];
 
     const got = agreementOf("nominal", one.join(" "), other.join(" "));

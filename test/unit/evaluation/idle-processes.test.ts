@@ -42,7 +42,10 @@ function aPool(counts: { readonly countMin: number; readonly countMax: number })
     await vi.advanceTimersByTimeAsync(0);
   };
   return {
-    ...{ idle, killed, failures, settle },
+    idle,
+    killed,
+    failures,
+    settle,
     underWay: () => starts.length,
     async begin(): Promise<void> {
       starts.shift()?.resolve(aGuest());

@@ -26,7 +26,9 @@ function failingWith(...errors: readonly Error[]) {
 function optionsOf(options: Partial<RunEventOptions> = {}): RunEventOptions {
   return {
     signal: new AbortController().signal,
-    ...{ mayWait: () => true, pauseMs: 1, onBug: () => undefined },
+    mayWait: () => true,
+    pauseMs: 1,
+    onBug: () => undefined,
     ...options,
   };
 }

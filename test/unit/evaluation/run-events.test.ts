@@ -39,7 +39,10 @@ function given(
   const { run = async () => score, concurrency = 1, gone = [], feedback = {} } = options;
   const committed: EndedRun[][] = [];
   const all: RunEventsOptions = {
-    ...{ eventIds: idsOf(10), evaluator, pauseMs: 1, isOver: () => false },
+    eventIds: idsOf(10),
+    evaluator,
+    pauseMs: 1,
+    isOver: () => false,
     memory: createEventMemory().open(owner),
     signal: new AbortController().signal,
     onBug: () => undefined,

@@ -86,16 +86,37 @@ test("a result has scores by metric and by datapoint", () => {
   const place = { eventName: "answer", eventType: "chain" };
   expect(result.details).toEqual([
     {
-      ...{ ...place, metricName: "kind", metricType: "CLIENT_SIDE", aggregate: null, values: [] },
-      ...{ texts: { a: 1 }, passingRange: undefined, passed: ["d1"], failed: [] },
+      ...place,
+      metricName: "kind",
+      metricType: "CLIENT_SIDE",
+      aggregate: null,
+      values: [],
+      texts: { a: 1 },
+      passingRange: undefined,
+      passed: ["d1"],
+      failed: [],
     },
     {
-      ...{ ...place, metricName: "other", metricType: "CLIENT_SIDE", aggregate: null, values: [] },
-      ...{ texts: {}, passingRange: undefined, passed: [], failed: ["d2"] },
+      ...place,
+      metricName: "other",
+      metricType: "CLIENT_SIDE",
+      aggregate: null,
+      values: [],
+      texts: {},
+      passingRange: undefined,
+      passed: [],
+      failed: ["d2"],
     },
     {
-      ...{ ...place, metricName: "quality", metricType: "PYTHON", aggregate: 2, values: [1, 3] },
-      ...{ texts: {}, passingRange: { max: 2 }, passed: ["d1"], failed: ["d2"] },
+      ...place,
+      metricName: "quality",
+      metricType: "PYTHON",
+      aggregate: 2,
+      values: [1, 3],
+      texts: {},
+      passingRange: { max: 2 },
+      passed: ["d1"],
+      failed: ["d2"],
     },
   ]);
   expect(result.datapoints.map(({ datapointId, passed }) => [datapointId, passed])).toEqual([

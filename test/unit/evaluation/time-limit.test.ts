@@ -19,7 +19,8 @@ async function timeOf(use: (elapsedMs: number) => Use | undefined, longest = lon
   const begunAt = performance.now();
   let endedMs: number | undefined;
   const stop = startTimeLimit({
-    ...{ wallMs, longestMs: longest },
+    wallMs,
+    longestMs: longest,
     readUse: () => use(performance.now() - begunAt),
     onLimit: () => (endedMs = performance.now() - begunAt),
   });

@@ -59,7 +59,9 @@ describe("runAttempts", () => {
     const { value, target, attempts } = await run(routeOf("a/m", "b/m"), call);
 
     expect({ value, name: target.connection.name, calls }).toEqual({
-      ...{ value: "yes", name: "a", calls: ["a/m"] },
+      value: "yes",
+      name: "a",
+      calls: ["a/m"],
     });
     expect(attempts).toEqual([
       { provider: "a", model: "m", durationMs: expect.any(Number) as number },
@@ -146,7 +148,8 @@ describe("runAttempts", () => {
     expect(error?.status).toBe(500);
     expect(target.connection.name).toBe("a");
     expect(attempts[1]).toMatchObject({
-      ...{ provider: "b", error: "INVALID_ARGUMENT: logit_bias: not there" },
+      provider: "b",
+      error: "INVALID_ARGUMENT: logit_bias: not there",
     });
   });
 

@@ -31,8 +31,16 @@ describe("fillMessages", () => {
     },
   ])("fills a value $name", ({ content, want }) => {
     const values = {
-      ...{ a: "x", deep: { er: "y" }, "b.c": "literal", b: { c: "path" }, list: ["one", "two"] },
-      ...{ "two words": "z", n: 1.5, no: null, again: "{{ a }}", money: "$& $1 $$" },
+      a: "x",
+      deep: { er: "y" },
+      "b.c": "literal",
+      b: { c: "path" },
+      list: ["one", "two"],
+      "two words": "z",
+      n: 1.5,
+      no: null,
+      again: "{{ a }}",
+      money: "$& $1 $$",
     };
 
     expect(filled(content, values)).toBe(want);

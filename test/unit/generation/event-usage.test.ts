@@ -87,8 +87,11 @@ describe("tokens", () => {
     [
       "of a cache and of reasoning, both beside",
       {
-        ...{ prompt_tokens: 10, completion_tokens: 4, total_tokens: 19 },
-        ...{ cache_read_input_tokens: 2, reasoning_tokens: 3 },
+        prompt_tokens: 10,
+        completion_tokens: 4,
+        total_tokens: 19,
+        cache_read_input_tokens: 2,
+        reasoning_tokens: 3,
       },
       { cacheRead: 2, reasoning: 3 },
     ],
@@ -96,7 +99,8 @@ describe("tokens", () => {
       "in the parts that the service writes",
       {
         usage: { input: 10, cache_read: 1, cache_write: 2, output: 4, reasoning: 3 },
-        ...{ prompt_tokens: 13, completion_tokens: 7 },
+        prompt_tokens: 13,
+        completion_tokens: 7,
       },
       { cacheRead: 1, cacheWrite: 2, reasoning: 3 },
     ],

@@ -70,7 +70,9 @@ const ways: readonly [Way, Way] = [
     way: "undici.request",
     async send(outbound, connection, signal) {
       const { body } = await request(`${connection.baseUrl ?? ""}/chat`, {
-        ...{ method: "POST", body: "{}", dispatcher: outbound.dispatcher(connection) },
+        method: "POST",
+        body: "{}",
+        dispatcher: outbound.dispatcher(connection),
         ...(signal && { signal }),
       });
       return body.text();

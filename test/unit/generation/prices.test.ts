@@ -88,8 +88,13 @@ describe("a known price", () => {
     const prices = createPrices();
     const tokens = fc.nat({ max: 2_000_000 });
     const usages = fc.record({
-      ...{ input: fc.integer({ min: 1, max: 2_000_000 }), inputAudio: tokens, cacheRead: tokens },
-      ...{ cacheWrite: tokens, output: tokens, outputAudio: tokens, reasoning: tokens },
+      input: fc.integer({ min: 1, max: 2_000_000 }),
+      inputAudio: tokens,
+      cacheRead: tokens,
+      cacheWrite: tokens,
+      output: tokens,
+      outputAudio: tokens,
+      reasoning: tokens,
     });
     fc.assert(
       fc.property(fc.constantFrom(...models), usages, ([provider, model], usage) => {
@@ -97,12 +102,12 @@ describe("a known price", () => {
         const prompt = input + inputAudio + cacheRead + cacheWrite;
         const table = calcPrice(
           {
-            ...{ input_tokens: prompt, input_audio_tokens: inputAudio },
-            ...{ cache_read_tokens: cacheRead, cache_write_tokens: cacheWrite },
-            ...{
-              output_tokens: output + outputAudio + reasoning,
-              output_audio_tokens: outputAudio,
-            },
+            input_tokens: prompt,
+            input_audio_tokens: inputAudio,
+            cache_read_tokens: cacheRead,
+            cache_write_tokens: cacheWrite,
+            output_tokens: output + outputAudio + reasoning,
+            output_audio_tokens: outputAudio,
             output_reasoning_tokens: reasoning,
           },
           model,

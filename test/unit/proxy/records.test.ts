@@ -39,8 +39,13 @@ describe("parseUsage", () => {
         completion_tokens_details: { audio_tokens: 25, reasoning_tokens: 5 },
       },
       want: {
-        ...{ input: 60, inputAudio: 30, cacheRead: 10, cacheWrite: 0 },
-        ...{ output: 20, outputAudio: 25, reasoning: 5 },
+        input: 60,
+        inputAudio: 30,
+        cacheRead: 10,
+        cacheWrite: 0,
+        output: 20,
+        outputAudio: 25,
+        reasoning: 5,
       },
     },
     {

@@ -138,6 +138,9 @@ test("an alert triggers once and is resolved once, whatever lies between", () =>
   expect(seen).toEqual([
     "active",
     ...Array.from({ length: 7 }, () => "triggered"),
-    ...["resolved", "resolved", "resolved", "triggered"],
+    "resolved",
+    "resolved",
+    "resolved",
+    "triggered",
   ]);
 });

@@ -27,7 +27,9 @@ describe("shelves", () => {
     const kept = Array.from({ length: 9 }, (_, at) => shelves.find("a", `plan ${at}`));
     expect(kept.map((one) => one !== undefined)).toEqual([
       ...Array.from({ length: 6 }, () => false),
-      ...[true, true, true],
+      true,
+      true,
+      true,
     ]);
     expect(shelves.find("b", "plan")).toBeDefined();
   });
@@ -93,7 +95,10 @@ describe("loads", () => {
     );
 
     expect(got.map((one) => (one.status === "fulfilled" ? one.value : "failed"))).toEqual([
-      ...["failed", "read", "known", "known"],
+      "failed",
+      "read",
+      "known",
+      "known",
     ]);
     expect({ most, loads }).toEqual({ most: 1, loads: 2 });
   });

@@ -91,7 +91,7 @@ describe("cutRange", () => {
     expect(got?.map((one) => one.hour)).toEqual([hour - 5, hour - 4, hour - 3, null]);
     expect(got?.map(({ isWhole }) => isWhole)).toEqual([false, true, true, false]);
     expect(got?.map(({ fromUs, toUs }) => (toUs - fromUs) / 1_000 / hourMs)).toEqual([
-      ...[0.5, 1, 1, 2.5],
+      0.5, 1, 1, 2.5,
     ]);
   });
 

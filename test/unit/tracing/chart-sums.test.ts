@@ -9,7 +9,9 @@ import type { Part } from "../../../src/tracing/charts/summaries/sums.ts";
 import { createBook } from "../../../src/tracing/charts/summaries/book.ts";
 
 const plan: SummaryPlan = {
-  ...{ key: "", split: { kind: "column", name: "model" }, sourceOf: [0] },
+  key: "",
+  split: { kind: "column", name: "model" },
+  sourceOf: [0],
   sources: [{ source: { kind: "duration" }, keeps: ["max", "min", "sum"] }],
 };
 const groups = 6;
@@ -22,10 +24,7 @@ function part(entries: readonly Entry[], isKept: boolean): Part {
   const events = Uint32Array.from(distinct, (one) => one.events);
   const kept = { sum: numbers, min: numbers, max: numbers };
   const splits = Uint32Array.from(distinct, ({ split }) => split);
-  return {
-    ...{ bucket: 0, isKept },
-    summary: { splits, events, sources: [{ counts: events, kept }] },
-  };
+  return { bucket: 0, isKept, summary: { splits, events, sources: [{ counts: events, kept }] } };
 }
 
 const hour = fc

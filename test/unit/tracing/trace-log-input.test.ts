@@ -22,7 +22,9 @@ describe("readLogs", () => {
   test("makes an event of each step, parents first, below the step that has it", () => {
     const { items, reserved } = read([
       {
-        ...{ event_id: "a", event_type: "chain", inputs: {} },
+        event_id: "a",
+        event_type: "chain",
+        inputs: {},
         children: [
           { event_id: "b", event_type: "tool", inputs: {}, children: [{ event_id: "c" }] },
           { event_id: "d", parent_id: "elsewhere", error: null, children: null },

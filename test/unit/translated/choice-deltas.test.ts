@@ -8,8 +8,15 @@ import { createChoiceDeltas } from "../../../src/generation/providers/ai-sdk/cho
 const target: Target = {
   model: "m",
   connection: {
-    ...{ id: "1", name: "mine", type: "anthropic", secrets: {}, isOperators: false },
-    ...{ baseUrl: null, resourceName: null, apiVersion: null, region: null },
+    id: "1",
+    name: "mine",
+    type: "anthropic",
+    secrets: {},
+    isOperators: false,
+    baseUrl: null,
+    resourceName: null,
+    apiVersion: null,
+    region: null,
   },
 };
 

@@ -250,7 +250,10 @@ describe("a chat request", () => {
 
   test("offers Bedrock no functions where none may be called", async () => {
     const body = {
-      ...{ model: "m", messages: [user], tools: [tool], tool_choice: "none" },
+      model: "m",
+      messages: [user],
+      tools: [tool],
+      tool_choice: "none",
       response_format: { type: "json_schema", json_schema: { name: "city", schema } },
     };
 
@@ -282,8 +285,11 @@ describe("a chat request", () => {
   test("sends signed reasoning back as the provider gave it", async () => {
     const target = targetAt(standIn, "anthropic", `${models.anthropic}-reasoning`);
     const body = {
-      ...{ model: "m", messages: [user], tools: [tool] },
-      ...{ reasoning_effort: "low", max_tokens: 9_000 },
+      model: "m",
+      messages: [user],
+      tools: [tool],
+      reasoning_effort: "low",
+      max_tokens: 9_000,
     };
 
     const first = await ask(target, body);
@@ -451,7 +457,8 @@ describe("a chat request that cannot be put to the provider", () => {
     "is refused naming $name to $type: $text",
     async ({ name, type, body, message }) => {
       const asked = ask(targetAt(standIn, type, models[type]), {
-        ...{ model: "m", messages: [user] },
+        model: "m",
+        messages: [user],
         ...body,
       });
 

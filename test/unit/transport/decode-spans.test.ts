@@ -54,9 +54,19 @@ const link = { traceId: id, spanId: id, traceState: text, attributes, ...dropped
 const some = { requiredKeys: [] };
 const span = fc.record(
   {
-    ...{ traceId: id, spanId: id, traceState: text, parentSpanId: id, flags: uint32, name: text },
-    ...{ kind: fc.nat({ max: 5 }), startTimeUnixNano: uint64, endTimeUnixNano: uint64 },
-    ...{ attributes, ...dropped, droppedEventsCount: uint32, droppedLinksCount: uint32 },
+    traceId: id,
+    spanId: id,
+    traceState: text,
+    parentSpanId: id,
+    flags: uint32,
+    name: text,
+    kind: fc.nat({ max: 5 }),
+    startTimeUnixNano: uint64,
+    endTimeUnixNano: uint64,
+    attributes,
+    ...dropped,
+    droppedEventsCount: uint32,
+    droppedLinksCount: uint32,
     events: fc.array(fc.record(event, some), { maxLength: 2 }),
     links: fc.array(fc.record(link, some), { maxLength: 2 }),
     status: fc.record({ message: text, code: fc.nat({ max: 2 }) }, some),
@@ -116,7 +126,8 @@ describe("spans", () => {
 
   test("are read as the library reads them where bytes differ from what is common", async () => {
     const changes = fc.array(fc.record({ at: fc.nat(), byte: fc.nat({ max: 255 }) }), {
-      ...{ minLength: 1, maxLength: 3 },
+      minLength: 1,
+      maxLength: 3,
     });
     let both = 0;
     await fc.assert(

@@ -12,22 +12,26 @@ describe("tenantOf", () => {
   test.each([
     {
       name: "a key counts for its own organization, in one that it made too",
-      ...{ principal: aKeyPrincipal(org("own")), scope: org("made") },
+      principal: aKeyPrincipal(org("own")),
+      scope: org("made"),
       want: { owner: "own", organization: "own" },
     },
     {
       name: "a person counts for the organization that the call is about",
-      ...{ principal: person, scope: org("acme") },
+      principal: person,
+      scope: org("acme"),
       want: { owner: person.actor.id, organization: "acme" },
     },
     {
       name: "a person above all organizations counts alone",
-      ...{ principal: person, scope: systemScope },
+      principal: person,
+      scope: systemScope,
       want: { owner: person.actor.id, organization: undefined },
     },
     {
       name: "a person's call without a scope counts for the person alone",
-      ...{ principal: person, scope: undefined },
+      principal: person,
+      scope: undefined,
       want: { owner: person.actor.id, organization: undefined },
     },
   ])("$name", ({ principal, scope, want }) => {

@@ -16,12 +16,14 @@ const stored = fromAlert(
 
 test("the operator that resolves a stored alert stays, which the form does not show", () => {
   expect(thresholdsOf({ ...stored, name: "renamed" }).resolved).toEqual({
-    ...{ operator: "less_than_or_equal", value: 10 },
+    operator: "less_than_or_equal",
+    value: 10,
   });
 });
 
 test("it turns with the operator that triggers", () => {
   expect(thresholdsOf({ ...stored, operator: "less_than" }).resolved).toEqual({
-    ...{ operator: "greater_than", value: 10 },
+    operator: "greater_than",
+    value: 10,
   });
 });

@@ -174,7 +174,9 @@ describe("messagesOf", () => {
       { inputs: { question: "Why?" }, outputs: { answer: "So." } },
       { inputs: { prompt: "Why?" }, outputs: { choices: [{ text: "So." }] } },
     ].map(({ inputs, outputs }) => ({
-      ...{ name: JSON.stringify({ inputs, outputs }), inputs, outputs },
+      name: JSON.stringify({ inputs, outputs }),
+      inputs,
+      outputs,
       want: [
         ["user", "Why?"],
         ["assistant", "So."],

@@ -6,8 +6,12 @@ import { MetricSchema } from "../../../gen/waggle/v1/metric_pb.js";
 import { fromMetric, toChanges, toMetric } from "../../../src/web/app/pages/evaluators/draft.ts";
 
 const aMetric = {
-  ...{ name: "quality", type: "PYTHON", criteria: "result = 1", samplingPercentage: 10 },
-  ...{ returnType: "float", enabledInProd: true },
+  name: "quality",
+  type: "PYTHON",
+  criteria: "result = 1",
+  samplingPercentage: 10,
+  returnType: "float",
+  enabledInProd: true,
 };
 const pass = (value: number) => ({ kind: { case: "numberValue", value } }) as const;
 

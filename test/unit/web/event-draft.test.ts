@@ -41,7 +41,8 @@ describe("eventToDraft", () => {
       { role: "system", content: "Be kind." },
       user("Weather?"),
       {
-        ...{ role: "assistant", content: "" },
+        role: "assistant",
+        content: "",
         tool_calls: [{ id: "t1", type: "function", function: find }],
       },
       { role: "tool", tool_call_id: "t1", content: "rain" },
@@ -70,7 +71,8 @@ describe("eventToDraft", () => {
       { role: "system", content: "Be kind." },
       user("Weather?"),
       {
-        ...{ role: "assistant", content: "" },
+        role: "assistant",
+        content: "",
         tool_calls: [
           { id: "call_1", type: "function", function: { name: "find", arguments: "{}" } },
         ],

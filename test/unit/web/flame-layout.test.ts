@@ -19,8 +19,13 @@ const layOut = (tree: SessionTree, root = 0) =>
 const nested = buildTree(aSession(0, 1_000), [
   anEvent({ id: "chain", type: "chain", startMs: 0, endMs: 800 }),
   anEvent({
-    ...{ id: "model", parentId: "chain", type: "model", startMs: 100, endMs: 500 },
-    ...{ totalTokens: 90, cost: 0.25 },
+    id: "model",
+    parentId: "chain",
+    type: "model",
+    startMs: 100,
+    endMs: 500,
+    totalTokens: 90,
+    cost: 0.25,
   }),
   anEvent({ id: "beside", parentId: "chain", startMs: 300, endMs: 700 }),
   anEvent({ id: "last", startMs: 800, endMs: 1_000 }),

@@ -23,7 +23,10 @@ const read = knownSearch<Search>({ tab: oneOf(["a", "b"]), q: text, page: ordina
 
 test("parameters of their form are read, and others are left alone", () => {
   expect(read({ tab: "b", q: 12, page: 2, live: true, other: "x" })).toEqual({
-    ...{ tab: "b", q: "12", page: 2, live: true },
+    tab: "b",
+    q: "12",
+    page: 2,
+    live: true,
   });
 });
 
@@ -31,7 +34,10 @@ test("a parameter of another form stands as undefined over the raw one", () => {
   const raw = { tab: "c", q: {}, page: -1, live: "yes" };
 
   expect({ ...raw, ...read(raw) }).toStrictEqual({
-    ...{ tab: undefined, q: undefined, page: undefined, live: undefined },
+    tab: undefined,
+    q: undefined,
+    page: undefined,
+    live: undefined,
   });
   expect(unreadNames(raw, read(raw))).toEqual(["tab", "q", "page", "live"]);
 });

@@ -25,7 +25,10 @@ const own = scopesNamed("own");
 const places = [...own, ...scopesNamed("other").slice(1)];
 
 const idsOf = ({ orgId, dataplaneId, workspaceId, projectId }: Scope) => ({
-  ...{ org: orgId, dataplane: dataplaneId, workspace: workspaceId, project: projectId },
+  org: orgId,
+  dataplane: dataplaneId,
+  workspace: workspaceId,
+  project: projectId,
 });
 
 const cases = [...roles.values()].flatMap(({ name, levels, permissions }) =>
@@ -36,7 +39,9 @@ describe("mayCall", () => {
   test.each(cases)("agrees with the service for $name of $level", ({ level, permissions }) => {
     const scopeId = own[scopeLevels.indexOf(level)]?.id ?? "";
     const principal: UserPrincipal = {
-      ...{ kind: "user", email: "ana@example.org", expiresAtMs: 0 },
+      kind: "user",
+      email: "ana@example.org",
+      expiresAtMs: 0,
       actor: { type: "user", id: "ana", name: "ana" },
       grants: [{ level, scopeId, permissions }],
     };

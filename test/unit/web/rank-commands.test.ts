@@ -5,7 +5,9 @@ import type { Command } from "../../../src/web/app/shell/commands.ts";
 import { rankCommands } from "../../../src/web/app/shell/rank-commands.ts";
 
 const command = (id: string, title: string, more: Partial<Command> = {}): Command => ({
-  ...{ id, title, ...more },
+  id,
+  title,
+  ...more,
   run: () => undefined,
 });
 

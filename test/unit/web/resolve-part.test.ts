@@ -29,7 +29,8 @@ describe("resolvePart", () => {
         type: "object",
         properties: {
           name: {
-            ...{ type: "string", description: "Its name." },
+            type: "string",
+            description: "Its name.",
             $$ref: "#/components/schemas/of~1name~0",
           },
           children: { type: "array", items: { $ref: "#/components/schemas/Node" } },

@@ -7,8 +7,12 @@ import { archiveEntry, backfillEntry, evaluateChunkEntry } from "../../../src/ou
 import { searchAttributesOf } from "../../../src/workflows/search-attributes.ts";
 
 const work = {
-  ...{ projectId: "p1" as ProjectId, orgId: "o1", evaluatorId: "e1", actor: "ada@example.org" },
-  ...{ version: 3, enablement: 1 },
+  projectId: "p1" as ProjectId,
+  orgId: "o1",
+  evaluatorId: "e1",
+  actor: "ada@example.org",
+  version: 3,
+  enablement: 1,
 };
 const key = { type: "key", id: "k1", name: "ci" } as const;
 

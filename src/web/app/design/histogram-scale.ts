@@ -15,7 +15,11 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 const unitMs: Readonly<Record<string, number>> = {
-  ...{ minute: minuteMs, hour: hourMs, day: dayMs, week: 7 * dayMs, month: 30 * dayMs },
+  minute: minuteMs,
+  hour: hourMs,
+  day: dayMs,
+  week: 7 * dayMs,
+  month: 30 * dayMs,
 };
 
 /** Returns the usual width of a bucket by its unit, such as `hour`. */
@@ -34,10 +38,7 @@ export function toBuckets(times: readonly number[], unit?: string): readonly Buc
   const spanMs = last + lastMs - first;
   return times.map((from, index) => {
     const end = times[index + 1] ?? from + lastMs;
-    return {
-      ...{ from, to: end - 1 },
-      ...{ left: (from - first) / spanMs, width: (end - from) / spanMs },
-    };
+    return { from, to: end - 1, left: (from - first) / spanMs, width: (end - from) / spanMs };
   });
 }
 

@@ -91,9 +91,14 @@ function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string
     const stroke = colorOf(name === "bad" ? "--bad" : `--series-${name}`);
     return kind === "line"
       ? {
-          ...{ label, stroke, width: 1.75 },
+          label,
+          stroke,
+          width: 1.75,
           points: {
-            ...{ show: false, size: 5, width: 0, fill: stroke },
+            show: false,
+            size: 5,
+            width: 0,
+            fill: stroke,
             filter: (plot, at) => isolatedIndexes(plot.data[at] ?? []),
           },
         }

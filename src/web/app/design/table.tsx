@@ -218,7 +218,8 @@ const TableCells = memo(function TableCells<Item extends RowData>({
 }: TableCellsProps<Item>) {
   const href = hrefOf?.(row.original);
   const items = folded.map((column) => ({
-    ...{ header: column.header, isLong: isLong(column) },
+    header: column.header,
+    isLong: isLong(column),
     content: linked(column, row.original, href),
   }));
   return (
@@ -322,7 +323,11 @@ function useMoves<Item extends RowData>(
   const group = "List";
   const commands = [
     {
-      ...{ id: "list.next", title: "Next row", group, keys: "j", isKeyOnly: true },
+      id: "list.next",
+      title: "Next row",
+      group,
+      keys: "j",
+      isKeyOnly: true,
       run: enter(acts["j"]),
     },
     {

@@ -53,7 +53,11 @@ export function formatRange(range: TimeRange): string {
     const thisYear = new Date().getFullYear();
     const format = new Intl.DateTimeFormat("en", {
       ...(times.some((time) => new Date(time).getFullYear() !== thisYear) && { year: "numeric" }),
-      ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+      month: "short",
+      day: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      hourCycle: "h23",
       ...(times.some((time) => time % minuteMs >= 1_000) && { second: "2-digit" }),
     });
     return format.formatRange(range.from, range.to);

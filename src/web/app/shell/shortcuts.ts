@@ -9,8 +9,18 @@ const pairMs = 900;
 /** Keys that press the control with the focus, which go before those of a command. */
 const pressKeys: ReadonlySet<string> = new Set(["enter", "space"]);
 const controls = [
-  ...["a[href]", "button", "summary", "input", "select", "textarea", "[role=button]"],
-  ...["[role=tab]", "[role=switch]", "[role=checkbox]", "[role=option]", "[role=menuitem]"],
+  "a[href]",
+  "button",
+  "summary",
+  "input",
+  "select",
+  "textarea",
+  "[role=button]",
+  "[role=tab]",
+  "[role=switch]",
+  "[role=checkbox]",
+  "[role=option]",
+  "[role=menuitem]",
 ].join(", ");
 
 /** Listens to keys while the component is on the screen; the shell uses it once. */

@@ -301,7 +301,9 @@ describe("mapLangSmith", () => {
     const step = { id: "step-1", name: "plan", start_time, child_runs: [tool] };
 
     const { writes, records, raw } = mapLangSmith({
-      ...{ id: traceId, name: "agent", start_time },
+      id: traceId,
+      name: "agent",
+      start_time,
       child_runs: [step, { ...tool, id: "last", name: "tell" }],
     });
 
@@ -363,9 +365,19 @@ describe("mapOtlp", () => {
 
 describe("mapWaggle", () => {
   const given = {
-    ...{ event_id: "e", session_id: "s", event_type: "tool", event_name: "n", source: "x" },
-    ...{ start_time: 1_000, end_time: 1_012, duration: 12, inputs: {}, parent_id: "s" },
-    ...{ project_id: "p", error: null, cost_estimate: { cost: 1, price_table: "t" } },
+    event_id: "e",
+    session_id: "s",
+    event_type: "tool",
+    event_name: "n",
+    source: "x",
+    start_time: 1_000,
+    end_time: 1_012,
+    duration: 12,
+    inputs: {},
+    parent_id: "s",
+    project_id: "p",
+    error: null,
+    cost_estimate: { cost: 1, price_table: "t" },
   };
 
   test("leaves out what the project gives anew, and what the export shows by default", () => {

@@ -31,8 +31,10 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
   const settled = useSettled(draft, settleMs);
   const { times, values, samples, error } = usePastValues(settled);
   const condition = {
-    ...{ alertType: draft.alertType, aggregation: aggregationOf(draft) },
-    ...{ projections: [draft.projection, ...draft.others], frequency: draft.frequency },
+    alertType: draft.alertType,
+    aggregation: aggregationOf(draft),
+    projections: [draft.projection, ...draft.others],
+    frequency: draft.frequency,
   };
   const thresholds = thresholdsOf(draft);
   const lines =

@@ -155,8 +155,13 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
 }
 
 const period = new Intl.DateTimeFormat("en", {
-  ...{ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" },
-  ...{ hourCycle: "h23", timeZone: "UTC", timeZoneName: "short" },
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC",
+  timeZoneName: "short",
 });
 
 function formatPeriod(timeMs: number): string {

@@ -14,7 +14,9 @@ export function thresholdSeries(
   points: number,
 ): readonly ChartSeries[] {
   const line = (label: string, value: number, color: 3 | "bad"): ChartSeries => ({
-    ...{ label, color, values: Array.from({ length: points }, () => value) },
+    label,
+    color,
+    values: Array.from({ length: points }, () => value),
   });
   const { critical, resolved } = thresholds ?? {};
   return [

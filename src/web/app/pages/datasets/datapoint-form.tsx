@@ -44,7 +44,10 @@ export function useDatapointForm(initial: Partial<DatapointContent>, key?: strin
       }
     : undefined;
   return {
-    ...{ texts, parsed, content, isChanged },
+    texts,
+    parsed,
+    content,
+    isChanged,
     setTexts: (next: typeof saved) => setDraft(toChanged(saved, next)),
     hasChanged: (part: string) => part in toChanged(saved, texts),
     revert: () => setDraft({}),

@@ -58,7 +58,10 @@ const columns: readonly Column<Datapoint>[] = [
     },
   },
   {
-    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    id: "id",
+    header: "Id",
+    width: 168,
+    hasControl: true,
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];

@@ -61,7 +61,10 @@ const columns: readonly Column<Dataset>[] = [
     },
   },
   {
-    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    id: "id",
+    header: "Id",
+    width: 168,
+    hasControl: true,
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];

@@ -47,7 +47,8 @@ export function Reliability({ metric }: { readonly metric: Metric }) {
 
 function Agreement({ metric, against }: { readonly metric: Metric; readonly against: string }) {
   const { data, error, refetch } = useRpc(EvaluatorService.method.getMetricReliability, {
-    ...{ id: metric.id, against },
+    id: metric.id,
+    against,
   });
   if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Comparing scores" />;

@@ -150,7 +150,9 @@ type ComparisonProps = {
 
 function Comparison({ metric, from, to }: ComparisonProps) {
   const { data, error } = useRpc(MetricVersionService.method.compareMetricVersions, {
-    ...{ id: metric.id, name: from, other: to },
+    id: metric.id,
+    name: from,
+    other: to,
   });
   if (error) return <ErrorState error={error} />;
   if (!data) return <Loading what="Comparing" />;

@@ -128,7 +128,10 @@ const columns: readonly Column<Row>[] = [
     cell: ({ improved }) => <Names names={improved} tone="good" />,
   },
   {
-    ...{ id: "datapoint", header: "Datapoint", width: 180, hasControl: true },
+    id: "datapoint",
+    header: "Datapoint",
+    width: 180,
+    hasControl: true,
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];

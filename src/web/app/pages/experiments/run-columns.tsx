@@ -53,7 +53,10 @@ export const runColumns: readonly Column<Run>[] = [
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
   {
-    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    id: "id",
+    header: "Id",
+    width: 168,
+    hasControl: true,
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];

@@ -100,7 +100,10 @@ const resultColumns: readonly Column<Row>[] = [
 
 const idColumns: readonly Column<Row>[] = [
   {
-    ...{ id: "datapoint", header: "Datapoint", width: 180, hasControl: true },
+    id: "datapoint",
+    header: "Datapoint",
+    width: 180,
+    hasControl: true,
     cell: ({ datapointId }) =>
       datapointId === undefined ? <span>–</span> : <Identifier value={datapointId} />,
   },

@@ -83,8 +83,18 @@ const otherNames: Readonly<Record<string, (typeof parameterNames)[number]>> = {
 
 /** Settings that change an answer and that the playground has no field for. */
 const otherSettings = [
-  ...["n", "seed", "top_k", "logit_bias", "reasoning", "reasoning_effort", "thinking"],
-  ...["response_format", "responseFormat", "tool_choice", "toolConfig", "function_call"],
+  "n",
+  "seed",
+  "top_k",
+  "logit_bias",
+  "reasoning",
+  "reasoning_effort",
+  "thinking",
+  "response_format",
+  "responseFormat",
+  "tool_choice",
+  "toolConfig",
+  "function_call",
 ];
 
 export type CarriedParameters = {

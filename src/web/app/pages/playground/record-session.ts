@@ -25,7 +25,8 @@ export async function recordSession(one: SessionOfRun): Promise<void> {
   const question = questionOf(draft);
   const answer = answerOf(run);
   const session = {
-    ...{ sessionId, sessionName: "playground" },
+    sessionId,
+    sessionName: "playground",
     ...(question !== undefined && { inputs: { question } }),
     ...(answer && { outputs: answer }),
   };

@@ -59,7 +59,10 @@ const columns: readonly Column<Configuration>[] = [
     cell: ({ updatedAt }) => <Time value={updatedAt && timestampMs(updatedAt)} />,
   },
   {
-    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    id: "id",
+    header: "Id",
+    width: 168,
+    hasControl: true,
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];

@@ -64,7 +64,10 @@ const columns: readonly Column<Queue>[] = [
     cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
   },
   {
-    ...{ id: "id", header: "Id", width: 168, hasControl: true },
+    id: "id",
+    header: "Id",
+    width: 168,
+    hasControl: true,
     cell: ({ id }) => <Identifier value={id} />,
   },
 ];

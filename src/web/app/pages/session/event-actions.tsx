@@ -93,7 +93,10 @@ export function EventActions({ event, payload }: EventActionsProps) {
   ];
   useCommands(
     acts.map(({ id, label, keys, run }) => ({
-      ...{ id: `event.${id}`, title: label, group: "Event", run },
+      id: `event.${id}`,
+      title: label,
+      group: "Event",
+      run,
       ...(keys !== undefined && { keys }),
     })),
   );

@@ -133,7 +133,9 @@ function useSend(event: Event, onSaved: () => void) {
     send: (items: Items, truth: string): void => {
       if (isModel) {
         record.mutate({
-          ...{ generationId: eventId, task: eventName, feedbackJson: { ...items } },
+          generationId: eventId,
+          task: eventName,
+          feedbackJson: { ...items },
           ...(truth !== "" && { groundTruth: truth }),
         });
       } else {

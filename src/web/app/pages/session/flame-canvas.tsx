@@ -43,7 +43,13 @@ export function FlameCanvas(props: FlameCanvasProps) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const draw = (): void =>
       drawFlame({
-        ...{ context, tree, layout, color, colors, selected, hits },
+        context,
+        tree,
+        layout,
+        color,
+        colors,
+        selected,
+        hits,
         ...size,
         scrollTop: element.scrollTop,
       });

@@ -76,12 +76,10 @@ const columns: readonly SettingsColumn<Archival>[] = [
       </>
     ),
   },
+  { header: "State", isMajor: true, cell: (archival) => <ArchivalState archival={archival} /> },
   {
-    ...{ header: "State", isMajor: true },
-    cell: (archival) => <ArchivalState archival={archival} />,
-  },
-  {
-    ...{ header: "Progress", className: "archival-progress" },
+    header: "Progress",
+    className: "archival-progress",
     cell: (archival) => <ArchivalProjects archival={archival} />,
   },
   {

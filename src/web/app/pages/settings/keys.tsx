@@ -144,7 +144,9 @@ const keyColumns: readonly SettingsColumn<ApiKey>[] = [
 
 function actsColumn(onRevoke: (key: ApiKey) => void): SettingsColumn<ApiKey> {
   return {
-    ...{ header: "Acts", isHeaderHidden: true, isMajor: true },
+    header: "Acts",
+    isHeaderHidden: true,
+    isMajor: true,
     cell: (key) =>
       key.status === "revoked" ? null : (
         <Button

@@ -117,7 +117,9 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
       cell: ({ createdBy }) => <span className="truncate">{createdBy}</span>,
     },
     {
-      ...{ header: "Acts", isHeaderHidden: true, isMajor: true },
+      header: "Acts",
+      isHeaderHidden: true,
+      isMajor: true,
       cell: (member) =>
         may(method.removeMember) ? (
           <Button

@@ -96,7 +96,10 @@ function CredentialTable({ may, rows, onEdit, onRemove }: CredentialTableProps) 
     },
     { header: "Changed", cell: ({ updatedAt }) => <Time value={toMs(updatedAt)} /> },
     {
-      ...{ header: "Acts", isHeaderHidden: true, isMajor: true, className: "settings-row-acts" },
+      header: "Acts",
+      isHeaderHidden: true,
+      isMajor: true,
+      className: "settings-row-acts",
       cell: (one) => (
         <>
           {may(method.updateProviderCredential) ? (

@@ -97,7 +97,8 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
 const columns: readonly SettingsColumn<RetentionRun>[] = [
   { header: "Started", cell: ({ createdAt }) => <Time value={toMs(createdAt)} /> },
   {
-    ...{ header: "State", isMajor: true },
+    header: "State",
+    isMajor: true,
     cell: ({ state, error }) => (
       <>
         <Status tone={error ? "bad" : state === "completed" ? "good" : "info"}>{state}</Status>
@@ -109,11 +110,13 @@ const columns: readonly SettingsColumn<RetentionRun>[] = [
   { header: "Sessions", align: "end", cell: ({ deleted }) => <Count value={deleted?.sessions} /> },
   { header: "Events", align: "end", cell: ({ deleted }) => <Count value={deleted?.events} /> },
   {
-    ...{ header: "Kept: changed", align: "end" },
+    header: "Kept: changed",
+    align: "end",
     cell: ({ skippedSessions }) => <Count value={skippedSessions} />,
   },
   {
-    ...{ header: "Files", align: "end" },
+    header: "Files",
+    align: "end",
     titleOf: ({ files }) => files.join("\n"),
     cell: ({ files }) => <Count value={files.length} />,
   },

@@ -56,6 +56,8 @@ export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTable
 
 function itemsOf<Row>(columns: readonly SettingsColumn<Row>[], row: Row) {
   return columns.map(({ header, cell, titleOf }) => ({
-    ...{ header, content: cell(row), title: titleOf?.(row) },
+    header,
+    content: cell(row),
+    title: titleOf?.(row),
   }));
 }

@@ -10,7 +10,15 @@ import type { EventRow } from "./rows.ts";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 
 export const eventDefaults: readonly string[] = [
-  ...["name", "type", "status", "question", "answer", "started", "duration", "tokens", "cost"],
+  "name",
+  "type",
+  "status",
+  "question",
+  "answer",
+  "started",
+  "duration",
+  "tokens",
+  "cost",
 ];
 
 const tones: Readonly<Record<string, Tone>> = { model: "accent", tool: "info", chain: "neutral" };

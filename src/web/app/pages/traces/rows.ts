@@ -52,8 +52,18 @@ export type PageRequest = {
 };
 
 const lightFields = [
-  ...["session_id", "parent_id", "event_type", "event_name", "source", "error"],
-  ...["start_time", "end_time", "duration", "config", "metadata", "cost_estimate"],
+  "session_id",
+  "parent_id",
+  "event_type",
+  "event_name",
+  "source",
+  "error",
+  "start_time",
+  "end_time",
+  "duration",
+  "config",
+  "metadata",
+  "cost_estimate",
 ];
 
 /** Reads a page of sessions. */

@@ -8,7 +8,15 @@ import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 import { nameOf, type SessionRow } from "./rows.ts";
 
 export const sessionDefaults: readonly string[] = [
-  ...["name", "status", "question", "answer", "started", "duration", "events", "tokens", "cost"],
+  "name",
+  "status",
+  "question",
+  "answer",
+  "started",
+  "duration",
+  "events",
+  "tokens",
+  "cost",
 ];
 
 export const sessionColumns: readonly Column<SessionRow>[] = [

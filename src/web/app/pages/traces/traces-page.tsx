@@ -124,7 +124,10 @@ function TracesTabs({ view }: ViewProps) {
     : pickColumns(sessionColumns, search.columns, sessionDefaults);
   const lists: ListViewProps = {
     ...view.listProps,
-    ...{ question, isLive, round, selected },
+    question,
+    isLive,
+    round,
+    selected,
     onSelect: setSelected,
   };
   return (

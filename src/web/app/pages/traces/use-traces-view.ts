@@ -18,7 +18,11 @@ export function useTracesView() {
   const [round, setRound] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(noRows);
   const key = JSON.stringify([
-    ...[search.tab, search.range, search.filters, search.q, search.kind],
+    search.tab,
+    search.range,
+    search.filters,
+    search.q,
+    search.kind,
     round,
   ]);
   // A moving range ends at the time of its question, so that the list does not move by itself.
@@ -41,7 +45,9 @@ export function useTracesView() {
   const showEvents = (): void => {
     const filters = toEventFilters(search.filters ?? []);
     setSearch({
-      ...{ tab: "events", columns: undefined, kind: undefined },
+      tab: "events",
+      columns: undefined,
+      kind: undefined,
       filters: filters.length === 0 ? undefined : filters,
     });
   };
