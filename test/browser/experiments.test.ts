@@ -125,7 +125,7 @@ describe("experiments", () => {
     expect(faults).toEqual([]);
   });
 
-  test("compare selected runs of two pages, and go back by one step from a name", async () => {
+  test("compare selected runs of two pages, and go back from a name", async () => {
     const { page, faults } = await app.open("/app/components");
     // The service is asked for pages of one run each.
     await page.route("**/ListRuns", async (route) => {
@@ -141,12 +141,25 @@ describe("experiments", () => {
     expect(page.url()).toContain("base=base&new=better");
 
     await page.goBack();
-    await page.getByRole("searchbox", { name: "Name of a run" }).pressSequentially("better");
+    await page.getByRole("searchbox", { name: "Name of a run" }).fill("better");
     await page.waitForURL(/name=better/);
     await page.goBack();
 
     await page.waitForURL(/page=2$/);
     expect(await page.getByRole("searchbox", { name: "Name of a run" }).inputValue()).toBe("");
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    { search: "page=999", title: "No runs on this page" },
+    { search: "name=nothing", title: "No run has “nothing” in its name" },
+  ])("lead from $search to the newest runs", async ({ search, title }) => {
+    const { page, faults } = await app.open(path(`?${search}`));
+    await page.getByRole("heading", { name: title }).waitFor();
+
+    await page.getByRole("button", { name: "Show the newest runs" }).click();
+
+    await page.getByRole("row").filter({ hasText: "Run better" }).waitFor();
     expect(faults).toEqual([]);
   });
 

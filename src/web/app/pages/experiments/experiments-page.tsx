@@ -2,7 +2,7 @@
 
 import { GitCompareArrows, FlaskConical, Plus } from "lucide-react";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { useCallback, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
 import {
   type ListRunsResponse,
   type Run,
@@ -118,12 +118,7 @@ function Runs() {
           onSelect={select}
           onOpen={onOpen}
           hrefOf={hrefOf}
-          empty={
-            <EmptyState icon={<FlaskConical />} title="No runs here" action={create}>
-              A run has a prompt answer each datapoint of a dataset, and scores the answers. Select
-              two runs to compare them.
-            </EmptyState>
-          }
+          empty={<NoRuns name={name} page={page} create={create} />}
         />
       ) : null}
       {isCreating ? (
@@ -131,6 +126,31 @@ function Runs() {
       ) : null}
     </Page>
   );
+}
+
+type NoRunsProps = {
+  readonly name: string;
+  readonly page: number;
+  readonly create: ReactNode;
+};
+
+function NoRuns({ name, page, create }: NoRunsProps) {
+  const setSearch = useSearchChange<ExperimentsSearch>();
+  if (name === "" && page === 1) {
+    return (
+      <EmptyState icon={<FlaskConical />} title="No runs yet" action={create}>
+        A run has a prompt answer each datapoint of a dataset, and scores the answers. Select two
+        runs to compare them.
+      </EmptyState>
+    );
+  }
+  const showNewest = (
+    <Button size="small" onClick={() => setSearch({ name: undefined, page: undefined })}>
+      Show the newest runs
+    </Button>
+  );
+  const title = name === "" ? "No runs on this page" : `No run has “${name}” in its name`;
+  return <EmptyState icon={<FlaskConical />} title={title} action={showNewest} />;
 }
 
 function createdMs({ createdAt }: Run): number {
