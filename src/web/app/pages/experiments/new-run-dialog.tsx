@@ -78,14 +78,12 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
       >
         <ReadState read={promptList} what="Loading the prompts" isInline />
         <ReadState read={datasetList} what="Loading the datasets" isInline />
-        {prompts && datasets ? (
-          <Choices
-            values={values}
-            prompts={prompts.map(({ id, name }) => ({ value: id, label: name }))}
-            datasets={datasets.map(({ id, name }) => ({ value: id, label: name }))}
-            onChange={change}
-          />
-        ) : null}
+        <Choices
+          values={values}
+          prompts={prompts?.map(({ id, name }) => ({ value: id, label: name }))}
+          datasets={datasets?.map(({ id, name }) => ({ value: id, label: name }))}
+          onChange={change}
+        />
         {start.error ? <ErrorState error={start.error} isInline /> : null}
       </form>
     </Dialog>
@@ -96,8 +94,9 @@ type Option = { readonly value: string; readonly label: string };
 
 type ChoicesProps = {
   readonly values: Values;
-  readonly prompts: readonly Option[];
-  readonly datasets: readonly Option[];
+  /** Undefined while they are read. */
+  readonly prompts: readonly Option[] | undefined;
+  readonly datasets: readonly Option[] | undefined;
   readonly onChange: (part: Partial<Values>) => void;
 };
 
@@ -130,13 +129,13 @@ function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
   return (
     <>
       {selects.map(({ key, label, options, none }) => (
-        <Field key={key} label={label} {...(options.length === 0 && { hint: none })}>
+        <Field key={key} label={label} {...(options?.length === 0 && { hint: none })}>
           {(ids) => (
             <Select
               id={ids.id}
               aria-describedby={ids["aria-describedby"]}
               value={values[key]}
-              options={options}
+              options={options ?? []}
               onChange={(value) => onChange({ [key]: value })}
             />
           )}
