@@ -44,8 +44,8 @@ export async function startService(
 }
 
 /**
- * Waits for the start of what runs on a core. Closes the core where that fails: it would go on as a
- * server that no change of access reaches, and on connections that the command closes.
+ * Waits for the start of a service or worker on a core, and closes the core if the start fails. An
+ * open core stays registered as a server, and the workflows that archive and revoke wait for it.
  */
 export async function orClose<T>(core: Core, started: Promise<T>): Promise<T> {
   return started.catch(async (error: unknown) => {

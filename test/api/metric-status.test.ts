@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
-import { composeEvaluation } from "../support/evaluation.ts";
+import { composeEvaluation, openChunk } from "../support/evaluation.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -62,20 +62,8 @@ async function statusOf(metricId: string): Promise<Json> {
 
 /** Commits a result for each event, in their order; the others of the chunk go on running. */
 async function run(metricId: string, eventIds: readonly string[], results: readonly RunResult[]) {
-  const evaluator = await evaluation.metrics.find(service.projectId, metricId);
-  if (!evaluator) throw new Error("a metric was made and is not there");
-  const { version, enablement, definition } = evaluator;
-  const project = { projectId: service.projectId, clusterId: "default" };
-  const chunk = {
-    chunkId: createUuid(),
-    evaluatorId: metricId,
-    version,
-    enablement,
-    name: definition.name,
-    backfillId: createUuid(),
-    workflowId: "evaluate",
-  };
-  await evaluation.scores.openChunk(project, chunk, { eventIds, includeFailed: false, skipped: 0 });
+  const events = { metricId, eventIds, includeFailed: false };
+  const { project, chunk } = await openChunk(evaluation, service.projectId, events);
   const ended = results.map((result, index) => ({ eventId: eventIds[index] ?? "", result }));
   await evaluation.scores.commitResults(project, chunk, ended);
 }

@@ -4,10 +4,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createByteBudget } from "../../src/base/byte-budget.ts";
-import { createUuid } from "../../src/base/ids.ts";
 import { createReliability } from "../../src/evaluation/reliability/reliability.ts";
 import type { Score } from "../../src/evaluation/scores/score.ts";
-import { composeEvaluation } from "../support/evaluation.ts";
+import { composeEvaluation, runOnEvent } from "../support/evaluation.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 
@@ -64,26 +63,10 @@ async function rate(metricId: string, { human, judge, model, day = 1 }: Rated): 
 }
 
 async function commit(metricId: string, eventId: string, score: Score): Promise<void> {
-  const place = { projectId: project.projectId, clusterId: "default" };
-  const evaluator = await evaluation.metrics.find(project.projectId, metricId);
-  if (!evaluator) throw new Error("a metric was made and is not there");
-  const { version, enablement, definition } = evaluator;
   const call = { provider: "openai", model: "gpt-4o-mini", promptTokens: 1, completionTokens: 1 };
-  const chunk = {
-    chunkId: createUuid(),
-    evaluatorId: metricId,
-    version,
-    enablement,
-    name: definition.name,
-    backfillId: createUuid(),
-    workflowId: `evaluate-${createUuid()}`,
-  };
-  const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
-  await evaluation.scores.openChunk(place, chunk, events);
   const judge = { ...call, cost: null, answer: "" };
   const result = { kind: "score", score, explanation: "", output: "", judge } as const;
-  await evaluation.scores.commitResults(place, chunk, [{ eventId, result }]);
-  await evaluation.scores.endChunk(place, chunk.chunkId, "drop");
+  await runOnEvent(evaluation, scope().projectId, { metricId, eventId, result });
 }
 
 function scope(): ProjectScope {

@@ -94,20 +94,24 @@ export function composeEvaluation(database: Database, { chunkEventsMax = 1_000 }
   };
 }
 
-/**
- * Runs an evaluator on an event as a worker would, and commits the result; without one the event
- * stays in a running chunk. Returns the id of the workflow.
- */
-export async function runOnEvent(
-  { metrics, scores }: Pick<ReturnType<typeof composeEvaluation>, "metrics" | "scores">,
+type Parts = Pick<ReturnType<typeof composeEvaluation>, "metrics" | "scores">;
+
+export type EventsOfChunk = {
+  readonly metricId: string;
+  readonly eventIds: readonly string[];
+  readonly includeFailed: boolean;
+};
+
+/** Opens a chunk of events for the metric's deployed version, as a backfill would. */
+export async function openChunk(
+  { metrics, scores }: Parts,
   projectId: ProjectId,
-  { metricId, eventId, result }: RunOfEvent,
-): Promise<string> {
+  { metricId, eventIds, includeFailed }: EventsOfChunk,
+) {
   const project = { projectId, clusterId: "default" };
   const evaluator = await metrics.find(projectId, metricId);
   if (!evaluator) throw new Error("a metric was made and is not there");
   const { version, enablement, definition } = evaluator;
-  const workflowId = `evaluate-${createUuid()}`;
   const chunk = {
     chunkId: createUuid(),
     evaluatorId: metricId,
@@ -115,15 +119,28 @@ export async function runOnEvent(
     enablement,
     name: definition.name,
     backfillId: createUuid(),
-    workflowId,
+    workflowId: `evaluate-${createUuid()}`,
   };
-  const events = { eventIds: [eventId], includeFailed: true, skipped: 0 };
-  await scores.openChunk(project, chunk, events);
+  await scores.openChunk(project, chunk, { eventIds, includeFailed, skipped: 0 });
+  return { project, chunk };
+}
+
+/**
+ * Runs an evaluator on an event as a worker would, and commits the result; without one the event
+ * stays in a running chunk. Returns the id of the workflow.
+ */
+export async function runOnEvent(
+  evaluation: Parts,
+  projectId: ProjectId,
+  { metricId, eventId, result }: RunOfEvent,
+): Promise<string> {
+  const events = { metricId, eventIds: [eventId], includeFailed: true };
+  const { project, chunk } = await openChunk(evaluation, projectId, events);
   if (result) {
-    await scores.commitResults(project, chunk, [{ eventId, result }]);
-    await scores.endChunk(project, chunk.chunkId, "drop");
+    await evaluation.scores.commitResults(project, chunk, [{ eventId, result }]);
+    await evaluation.scores.endChunk(project, chunk.chunkId, "drop");
   }
-  return workflowId;
+  return chunk.workflowId;
 }
 
 export type RunOfEvent = {
