@@ -149,7 +149,7 @@ export function parseClusters(text: string): Readonly<Record<string, string>> {
       }
       const parsed = typeof url === "string" ? url : "";
       if (!isPostgresUrl(parsed)) throw new Error(`of ${id} ${postgresUrlForm}`);
-      return [id, parsed];
+      return [id, withoutDefaults(parsed)];
     }),
   );
 }
@@ -187,7 +187,15 @@ export function parsePostgresUrl(text: string): string | undefined {
   if (text === "") return undefined;
   // The text may contain a password, so it is not repeated.
   if (!isPostgresUrl(text)) throw new Error(postgresUrlForm);
-  return text;
+  return withoutDefaults(text);
+}
+
+/** Removes `target_session_attrs=any`: libpq's default, which the driver refuses to hear named. */
+function withoutDefaults(text: string): string {
+  const url = new URL(text);
+  if (url.searchParams.get("target_session_attrs") !== "any") return text;
+  url.searchParams.delete("target_session_attrs");
+  return url.href;
 }
 
 /** Returns a URL that consists only of an origin; undefined for an empty text. */

@@ -19,6 +19,7 @@ import { createSandbox } from "./sandbox.ts";
 import { describeUnknownKeys } from "./stored-secrets.ts";
 import { print } from "./command.ts";
 import type { CommandContext } from "./command.ts";
+import { createProgress } from "./progress.ts";
 
 /** Result of a check; `advice` is present if something has to be done. */
 type Finding = { readonly found: string; readonly advice?: string };
@@ -39,9 +40,11 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
 
 /** Returns 1 if a check has advice. */
 export async function run({ config }: CommandContext): Promise<number> {
+  const progress = createProgress();
   let code = 0;
   for (const [name, check] of Object.entries(checks)) {
-    const { found, advice } = await check(config);
+    progress.step(`checking the ${name}`);
+    const { found, advice } = await check(config).finally(() => progress.done());
     print(`${advice === undefined ? "ok  " : "FAIL"}  ${name}: ${found}`);
     if (advice === undefined) continue;
     print(`      ${advice}`);

@@ -28,6 +28,8 @@ export type MissedNoticesOptions = {
 };
 
 const lookMs = 60_000;
+/** Time after the end of a period in which what was lost at its end is still told. */
+const belatedMs = 3_600_000;
 const rowsPerPage = 1_000;
 
 export function createMissedNotices(options: MissedNoticesOptions): MissedNotices {
@@ -40,7 +42,7 @@ export function createMissedNotices(options: MissedNoticesOptions): MissedNotice
     for (const clusterId of clusters.ids()) {
       if (isStopped || clusters.away().includes(clusterId)) continue;
       try {
-        await lookInto(options, clusterId, () => isStopped);
+        await tellMissed(options, { clusterId, nowMs: Date.now(), isStopped: () => isStopped });
       } catch (err) {
         logger.warn({ err, clusterId }, "notifications of budgets wait");
       }
@@ -68,15 +70,20 @@ export function createMissedNotices(options: MissedNoticesOptions): MissedNotice
   };
 }
 
-/** Looks through the spend of the current periods in a cluster. */
-async function lookInto(
-  options: MissedNoticesOptions,
-  clusterId: string,
-  isStopped: () => boolean,
+type Look = {
+  readonly clusterId: string;
+  readonly nowMs: number;
+  readonly isStopped: () => boolean;
+};
+
+/** Looks through the spend of the current periods in a cluster, and of those that just ended. */
+export async function tellMissed(
+  options: Omit<MissedNoticesOptions, "logger">,
+  { clusterId, nowMs, isStopped }: Look,
 ): Promise<void> {
   const { clusters, database } = options;
-  const atMs = Date.now();
-  const starts = budgetPeriods.map((period) => spanOf(period, atMs).start);
+  const times = [nowMs, nowMs - belatedMs];
+  const starts = budgetPeriods.flatMap((period) => times.map((ms) => spanOf(period, ms).start));
   let after: SpendKey | undefined;
   do {
     const page = { starts, after, limit: rowsPerPage };
@@ -86,7 +93,7 @@ async function lookInto(
     const byId = new Map(budgets.map((budget) => [budget.id, budget]));
     for (const spend of spends) {
       const budget = byId.get(spend.budgetId);
-      if (budget && !isStopped()) await tellOne(options, { clusterId, budget, spend, atMs });
+      if (budget && !isStopped()) await tellOne(options, { clusterId, budget, spend, times });
     }
     after = spends.length < rowsPerPage ? undefined : spends.at(-1);
   } while (after && !isStopped());
@@ -96,15 +103,23 @@ type Missed = {
   readonly clusterId: string;
   readonly budget: BudgetRow;
   readonly spend: PlacedSpend;
-  readonly atMs: number;
+  /** The present, and a time in the periods that just ended. */
+  readonly times: readonly number[];
 };
 
 async function tellOne(
-  { scopes, teller }: MissedNoticesOptions,
-  { clusterId, budget, spend, atMs }: Missed,
+  { scopes, teller }: Pick<MissedNoticesOptions, "scopes" | "teller">,
+  { clusterId, budget, spend, times }: Missed,
 ): Promise<void> {
-  const isOfNow = spanOf(budget.period, atMs).start.getTime() === spend.periodStart.getTime();
-  if (!isOfNow || !untoldShare(budget, spend)) return;
+  const atMs = times.find((ms) => isIn(budget, ms, spend.periodStart));
+  if (atMs === undefined || !untoldShare(budget, spend)) return;
+  // An amount that was changed since a period ended says nothing of that period.
+  const { updatedAt, period } = budget;
+  if (updatedAt && atMs !== times[0] && updatedAt >= spanOf(period, atMs).end) return;
   const project = await findProject(scopes, budget.projectId);
   if (project?.clusterId === clusterId) await teller.tell(project, budget, spend, atMs);
+}
+
+function isIn({ period }: BudgetRow, timeMs: number, periodStart: Date): boolean {
+  return spanOf(period, timeMs).start.getTime() === periodStart.getTime();
 }

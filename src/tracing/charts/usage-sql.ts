@@ -12,7 +12,7 @@ type Fragment = PendingQuery<Row[]>;
 const space =
   String.raw`[ \t\n\r\f\v\u00a0\u1680\u2000-\u200a` +
   String.raw`\u2028\u2029\u202f\u205f\u3000\ufeff]*`;
-const number = String.raw`[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?`;
+const number = String.raw`[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?0*[0-9]{1,2})?`;
 
 /**
  * Decimal text that Postgres reads as a double, with no exponent that leads out of the range. What

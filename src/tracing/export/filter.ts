@@ -257,13 +257,17 @@ function parseScalar(
   throw invalid(filter, "the value must be true or false");
 }
 
+/** Text such as "0x10", which JavaScript reads as a number. */
+const otherBase = /^\s*0[xob]/i;
+
 function parseNumber(filter: FilterInput, value: FilterInput["value"]): number {
   if (typeof value === "string" && value.trim() === "") {
     throw invalid(filter, "the value must be a number, and is blank");
   }
-  const isNumeric = typeof value === "number" || typeof value === "string";
+  const isNumeric =
+    typeof value === "number" || (typeof value === "string" && !otherBase.test(value));
   const number = isNumeric ? Number(value) : Number.NaN;
-  if (!Number.isFinite(number)) throw invalid(filter, "the value must be a finite number");
+  if (!Number.isFinite(number)) throw invalid(filter, "the value must be a finite decimal number");
   return number;
 }
 

@@ -1,8 +1,8 @@
 // Where files of deleted sessions go: a folder, or a bucket of an S3-compatible server. A file is
 // complete and durable when `put` resolves. Source: docs/retention.md.
 
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, open, rename, rm, stat } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { type FileHandle, mkdir, mkdtemp, open, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -65,24 +65,35 @@ function createBucketStore(
       // Loaded at the first file, since few services have any.
       const { PutObjectCommand, S3Client } = await import("@aws-sdk/client-s3");
       const client = new S3Client({ logger: silent, ...other });
-      const folder = await mkdtemp(join(tmpdir(), "waggle-retention-"));
+      const { writer, reader } = await openNameless();
+      const body = reader.createReadStream();
       try {
         // The size has to be known before the first byte is sent.
-        const path = join(folder, "file.parquet");
-        await pipeline(bytes, createWriteStream(path, { mode: 0o600 }));
-        const { size } = await stat(path);
+        await pipeline(bytes, writer.createWriteStream());
+        const { size } = await reader.stat();
         await client.send(
           new PutObjectCommand({
             Bucket: bucket,
             Key: prefix === "" ? name : `${prefix}/${name}`,
-            Body: createReadStream(path),
+            Body: body,
             ContentLength: size,
           }),
         );
       } finally {
         client.destroy();
-        await rm(folder, { recursive: true, force: true });
+        body.destroy();
       }
     },
   };
+}
+
+/** Opens a temporary file without a name, so that nothing of it is left after a crash. */
+async function openNameless(): Promise<Record<"writer" | "reader", FileHandle>> {
+  const folder = await mkdtemp(join(tmpdir(), "waggle-retention-"));
+  const path = join(folder, "file.parquet");
+  try {
+    return { writer: await open(path, "wx", 0o600), reader: await open(path) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

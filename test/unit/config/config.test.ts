@@ -78,6 +78,14 @@ describe("readConfig", () => {
     },
   );
 
+  test("take the default of libpq's target_session_attrs, which the driver does not know", () => {
+    const url = "postgres://u:p@h/db?target_session_attrs=any&host=/run";
+
+    expect(readConfig({ "database-url": url }, {}).databaseUrl).toBe(
+      "postgres://u:p@h/db?host=%2Frun",
+    );
+  });
+
   test.each(["nobody", "<a@b", "a@b\r\nBcc: <c@d>", "<a@b> <c@d>"])(
     "refuse the sender %j",
     (from) => {

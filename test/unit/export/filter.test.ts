@@ -227,6 +227,7 @@ describe("parseFilters: refuses, naming the field", () => {
       want: /finite/,
     },
     { filter: { field: "duration", operator: "is", value: true }, want: /finite/ },
+    { filter: { field: "duration", operator: "is", value: "0x10" }, want: /decimal/ },
     { filter: { field: "duration", operator: "contains", value: "5" }, want: /looks into text/ },
     {
       filter: { field: "metadata.score", operator: "is", value: "much" },

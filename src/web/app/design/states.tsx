@@ -107,6 +107,12 @@ export function Skeleton({ width = "100%", height = "0.9em" }: SkeletonProps) {
   return <span className="skeleton" style={{ width, height }} aria-hidden />;
 }
 
+/** Returns a share as a percentage that reads 100 only when nothing is left. */
+export function formatDone(share: number): string {
+  const percent = Math.round(share * 100);
+  return `${share < 1 ? Math.min(99, percent) : percent} %`;
+}
+
 export type ProgressProps = {
   readonly label: string;
   /** 0 to 1. */
@@ -119,7 +125,7 @@ export function Progress({ label, value, detail }: ProgressProps) {
   return (
     <div className="progress">
       <span>{label}</span>
-      <span className="numeric">{detail ?? `${Math.round(value * 100)} %`}</span>
+      <span className="numeric">{detail ?? formatDone(value)}</span>
       <progress aria-label={label} value={value} max={1} />
     </div>
   );

@@ -15,7 +15,7 @@ import { formatCost, formatCounted, formatExactCount, formatTime } from "../../d
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Checkbox, Switch } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
-import { EmptyState, ErrorState, Progress, ReadState } from "../../design/states.tsx";
+import { EmptyState, ErrorState, formatDone, Progress, ReadState } from "../../design/states.tsx";
 import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
 import { SecretDialog } from "../alerts/secret-dialog.tsx";
 import { TargetChoice } from "../alerts/target-fields.tsx";
@@ -140,7 +140,7 @@ function BudgetLine({ projectId, budget, may, onEdit, onRemove }: BudgetLineProp
       <Progress
         label={`${formatCost(spent)} of ${formatCost(amount)}`}
         value={Math.min(1, spent / amount)}
-        detail={`${Math.round((spent / amount) * 100)} %`}
+        detail={formatDone(spent / amount)}
       />
       <p className="settings-note">
         {formatCounted(calls, "call")}
