@@ -131,3 +131,25 @@ test.each([
 
   expect((await check(midnightMs)).outcome).toBe("resolved");
 });
+
+test("the rounding of a mean is no drift", async () => {
+  const project = await givenAMetricProject(service);
+  // The mean of three times 0.1 is rounded.
+  const times = [midnightMs - 2 * hourMs, ...[1, 2, 3].map((at) => midnightMs - hourMs + at)];
+  const events = times.map((start_time) => ({
+    event_type: "model",
+    event_name: "call",
+    source: "sdk",
+    inputs: {},
+    session_id: "s",
+    start_time,
+    metadata: { quality: 0.1 },
+  }));
+  await project.ok("POST /v1/events/batch", { events });
+  const thresholds = { critical: { operator: ">", value: 0 } };
+  const more = { alert_type: "DRIFT", projections: ["metadata.quality"], thresholds };
+  const { check, evaluations } = await givenAnAlert(project, more);
+
+  expect((await check(midnightMs)).outcome).toBe("resolved");
+  expect(await evaluations()).toMatchObject([{ values: [{ value: 0 }] }]);
+});

@@ -3,6 +3,7 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { outcomes, ServiceError } from "../../base/errors.ts";
+import { differenceOf } from "../../base/rounding.ts";
 import { alertEvaluationsKept, alertEventsNamedMax } from "../../base/tenant-limits.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
 import { evaluateAlertEntry, type EvaluateAlertInput } from "../../outbox/entry.ts";
@@ -271,8 +272,9 @@ async function measureDrift(charts: Charts, measuring: Measuring): Promise<Measu
 /** Returns the change in percent; null without a number, and from 0 to anything else. */
 function driftOf(current: number | null, baseline: number | null): number | null {
   if (current === null || baseline === null) return null;
-  if (current === baseline) return 0;
-  return baseline === 0 ? null : ((current - baseline) / Math.abs(baseline)) * percent;
+  const change = differenceOf(current, baseline);
+  if (change === 0) return 0;
+  return baseline === 0 ? null : (change / Math.abs(baseline)) * percent;
 }
 
 /** Compares measured values with the thresholds of an alert. */
