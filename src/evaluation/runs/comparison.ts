@@ -134,7 +134,7 @@ function* compareMetric(
   const oldAggregate = aggregate(aggregateName, oldValues);
   const newAggregate = aggregate(aggregateName, newValues);
   const isBoth = oldAggregate !== null && newAggregate !== null;
-  const difference = isBoth ? newAggregate - oldAggregate : null;
+  const difference = isBoth ? differenceOf(newAggregate, oldAggregate) : null;
   const isPart = difference !== null && oldAggregate !== null && oldAggregate !== 0;
   const pairs = yield* pairUp(older?.scores ?? [], newer?.scores ?? []);
   yield;

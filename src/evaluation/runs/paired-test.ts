@@ -3,7 +3,7 @@
 
 // @ts-expect-error The package has no types; Distributions has those that are used.
 import jstat from "jstat";
-import { meanOf } from "../../base/rounding.ts";
+import { differenceOf, meanOf } from "../../base/rounding.ts";
 
 type Distributions = {
   /** Student's t-distribution. */
@@ -36,7 +36,8 @@ export function testDifferences(differences: readonly number[]): PairedTest | un
   const squares = differences.reduce((total, one) => total + (one - mean) ** 2, 0);
   const error = Math.sqrt(squares / (n - 1) / n);
   const pair = { n, meanDifference: mean };
-  if (!(error > 0)) {
+  // Differences of decimals, such as 0.3 - 0.2 and 0.8 - 0.7, are rounded.
+  if (differenceOf(mean + error, mean) === 0) {
     return { ...pair, statistic: null, pValue: mean === 0 ? 1 : 0, lower: mean, upper: mean };
   }
   const statistic = mean / error;

@@ -89,7 +89,7 @@ describe("a comparison", () => {
     const { metrics } = compare({ ...repeated[0], events: attempts }, repeated[1], "average");
 
     expect(metrics).toMatchObject([
-      { same: ["a", "b", "c"], pairedTest: { meanDifference: 0, pValue: 1 } },
+      { same: ["a", "b", "c"], difference: 0, pairedTest: { meanDifference: 0, pValue: 1 } },
     ]);
   });
 
@@ -146,5 +146,15 @@ describe("the paired t-test", () => {
     [[0, 0], { n: 2, meanDifference: 0, statistic: null, pValue: 1, lower: 0, upper: 0 }],
   ])("of %j is %j", (differences, want) => {
     expect(testDifferences(differences)).toEqual(want);
+  });
+
+  test("takes differences that are equal but for their rounding for equal ones", () => {
+    const gains = [0.8 - 0.7, 0.3 - 0.2, 0.5 - 0.4, 1.1 - 1];
+
+    expect(new Set(gains).size).toBeGreaterThan(1);
+    const found = testDifferences(gains);
+    expect(found).toMatchObject(certain);
+    expect(found?.lower).toBe(found?.upper);
+    expect(found?.meanDifference).toBeCloseTo(0.1, 12);
   });
 });
