@@ -35,6 +35,7 @@ import { callRpc } from "./transport.ts";
 
 const staleMs = 10_000;
 const retriesMax = 2;
+const refusedRefreshMs = 30_000;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -69,7 +70,7 @@ export function useRpc<I extends DescMessage, O extends DescMessage>(
     queryKey: rpcKey(method, projectId, input),
     queryFn: ({ signal }) => callRpc(method, input, { projectId, signal }),
     enabled: options.isEnabled ?? true,
-    refetchInterval: options.refreshMs ?? false,
+    refetchInterval: ({ state }) => refreshMsAfter(state.error, options.refreshMs),
     ...(options.keepsPrevious === true && { placeholderData: keepPreviousData }),
     ...(options.staleMs !== undefined && { staleTime: options.staleMs }),
   });
@@ -100,10 +101,19 @@ export function useRpcPages<I extends DescMessage, O extends DescMessage>(
     initialPageParam: undefined,
     getNextPageParam: (page) => options.cursorOf(page),
     enabled: options.isEnabled ?? true,
-    refetchInterval: options.refreshMs ?? false,
+    refetchInterval: ({ state }) => refreshMsAfter(state.error, options.refreshMs),
     ...(options.keepsPrevious === true && { placeholderData: keepPreviousData }),
     ...(options.staleMs !== undefined && { staleTime: options.staleMs }),
   });
+}
+
+/** A refusal, such as that a run has no execution, rarely changes: it is asked again less often. */
+function refreshMsAfter(
+  error: ApiError | null,
+  refreshMs: number | false | undefined = false,
+): number | false {
+  if (refreshMs === false || !error || error.isTransient) return refreshMs;
+  return Math.max(refreshMs, refusedRefreshMs);
 }
 
 /**
