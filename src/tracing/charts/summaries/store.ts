@@ -38,7 +38,10 @@ export async function hasDue(
   return row?.isDue !== false;
 }
 
-/** Summarises the stretches whose summary in memory is absent or no longer right. */
+/**
+ * Summarises the stretches whose summary in memory is absent or no longer right. They stand in the
+ * order of time, without overlaps.
+ */
 export async function listSummaries(
   read: Read,
   query: EventQuery,
@@ -48,20 +51,24 @@ export async function listSummaries(
     const { sources, split } = plan;
     return sql<SummaryRow[]>`
       with ${dueSql(sql, query, stretches)},
+      ${runsSql(sql)},
       matched as (
         select
-          due.at, ${splitKeySql(sql)} as split
+          width_bucket(
+            start_time_us, (select array_agg(from_us order by from_us) from stretches)
+          ) - 1 as at,
+          ${splitKeySql(sql)} as split
           ${sources.map((_, at) => sql`, ${sql(`v${at}`)}`)}
-        from due
+        from runs
         cross join lateral (
           select
-            ${split ? splitSql(sql, split) : sql`'-'`} as split
+            e.start_time_us, ${split ? splitSql(sql, split) : sql`'-'`} as split
             ${sources.map((one, at) => sql`, ${numberOf(sql, one)} as ${sql(`v${at}`)}`)}
           from events as e
-          where e.start_time_us >= due.from_us and e.start_time_us < due.to_us
+          where e.start_time_us >= runs.from_us and e.start_time_us < runs.to_us
             and ${matching(sql, query)}
           -- Without it Postgres makes a join of this, which may compare each event of the project
-          -- with each stretch, and finds the value of the split once for each use.
+          -- with each run, and finds the value of the split once for each use.
           offset 0
         ) as found
       ),
@@ -126,6 +133,26 @@ function dueSql(sql: Sql, query: EventQuery, stretches: readonly KnownStretch[])
         coalesce(stretches.hour < ${hoursAgo(sql, settledMs)}, false) as "isSettled"
       from stretches left join marked on marked.hour = stretches.hour
       where known is distinct from coalesce(marked.version, 0)
+    )`;
+}
+
+/**
+ * Runs of stretches without a gap are read at once: a scan of an index that knows no time, such as
+ * that of metadata, finds the events of all time, and would find them again for each stretch.
+ */
+function runsSql(sql: Sql): Fragment {
+  return sql`
+    runs as (
+      select min(from_us) as from_us, max(to_us) as to_us
+      from (
+        select from_us, to_us, count(*) filter (where "isFirst") over (order by from_us) as run
+        from (
+          select
+            from_us, to_us, lag(to_us) over (order by from_us) is distinct from from_us as "isFirst"
+          from due
+        ) as placed
+      ) as numbered
+      group by run
     )`;
 }
 
