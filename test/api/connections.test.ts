@@ -89,7 +89,7 @@ describe("sniffing", () => {
     ]) {
       const raw = openRaw(service.url);
       raw.send(`${line}\r\n\r\n`);
-      expect(await raw.closed(5_000)).toMatch(/^HTTP\/1\.1 (200|404) /);
+      expect(await raw.closed(10_000)).toMatch(/^HTTP\/1\.1 (200|404) /);
     }
     expect(await isAlive()).toBe(true);
   });
@@ -100,7 +100,7 @@ describe("sniffing", () => {
       "POST /waggle.v1.EventService/GetEvent HTTP/1.1\r\nhost: a b[\r\n" +
         "content-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}",
     );
-    expect(await raw.closed(5_000)).toMatch(/^HTTP\/1\.1 404 /);
+    expect(await raw.closed(10_000)).toMatch(/^HTTP\/1\.1 404 /);
   });
 
   test.each([
@@ -110,7 +110,7 @@ describe("sniffing", () => {
   ])("$name is a bare 4xx and a closed connection", async ({ bytes }) => {
     const raw = openRaw(service.url);
     raw.send(bytes);
-    expect(await raw.closed(5_000)).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(await raw.closed(10_000)).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(await isAlive()).toBe(true);
   });
 
@@ -207,36 +207,42 @@ describe("bodies that stall", () => {
   test("a refusal does not wait for the body", async () => {
     const raw = openRaw(service.url);
     raw.send("POST /events HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
-    const text = await raw.until(/Not found/, 250);
+    const text = await raw.until(/Not found/, 10_000);
     expect(text).toMatch(/^HTTP\/1\.1 404 /);
     expect(text.toLowerCase()).toContain("connection: close");
-    await raw.closed(5_000);
+    await raw.closed(10_000);
   });
 });
 
+/** Returns a handler that tells when it is called, and answers when it is released. */
+function holdEvents() {
+  const called = Promise.withResolvers<undefined>();
+  const held = Promise.withResolvers<undefined>();
+  return {
+    events: {
+      async getEvent({ eventId }: { readonly eventId: string }) {
+        called.resolve(undefined);
+        await held.promise;
+        return { event: { eventId } };
+      },
+    },
+    called: called.promise,
+    release: () => held.resolve(undefined),
+  };
+}
+
 describe("close", () => {
   test("lets a running request end and refuses new connections", async () => {
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    let isRunning = false;
-    const own = await startTransport({
-      drainTimeoutMs: 10_000,
-      events: {
-        async getEvent({ eventId }) {
-          isRunning = true;
-          await held;
-          return { event: { eventId } };
-        },
-      },
-    });
+    const { events, called, release } = holdEvents();
+    const own = await startTransport({ drainTimeoutMs: 30_000, events });
     const idle = openRaw(own.url);
     idle.send("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
     await idle.until(/ok/);
     const running = fetch(`${own.url}/v1/events/a`, { headers: { authorization } });
-    while (!isRunning) await delay(5);
+    await called;
 
     const stopped = own.stop();
-    await idle.closed(2_000);
+    await idle.closed(10_000);
     await expect(fetch(`${own.url}/healthz`)).rejects.toThrow();
     release();
 
@@ -264,20 +270,19 @@ describe("close", () => {
     await delay(50);
     release();
 
-    expect(await raw.closed(1_000)).toMatch(/"done":true/);
+    expect(await raw.closed(10_000)).toMatch(/"done":true/);
     await stopped;
   });
 
   test("tells the client of a connection that will close", async () => {
-    const own = await startTransport({
-      drainTimeoutMs: 30_000,
-      events: { getEvent: ({ eventId }) => delay(300, { event: { eventId } }) },
-    });
+    const { events, called, release } = holdEvents();
+    const own = await startTransport({ drainTimeoutMs: 30_000, events });
     const raw = openRaw(own.url);
     raw.send(`GET /v1/events/a HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`);
-    await delay(100);
+    await called;
     const stopped = own.stop();
-    expect(await raw.closed(2_000)).toMatch(/^HTTP\/1\.1 200 [^]*connection: close/i);
+    release();
+    expect(await raw.closed(10_000)).toMatch(/^HTTP\/1\.1 200 [^]*connection: close/i);
     await stopped;
   });
 
@@ -308,15 +313,13 @@ describe("close", () => {
     const raw = openRaw(own.url);
     await delay(50);
     const stopped = own.stop();
-    await raw.closed(1_000);
+    await raw.closed(10_000);
     await stopped;
   });
 
   test("over HTTP/2 refuses new streams and lets open ones end", async () => {
-    const own = await startTransport({
-      drainTimeoutMs: 30_000,
-      events: { getEvent: ({ eventId }) => delay(300, { event: { eventId } }) },
-    });
+    const { events, called, release } = holdEvents();
+    const own = await startTransport({ drainTimeoutMs: 30_000, events });
     const session = connectHttp2(own.url);
     const goaway = new Promise((resolve) => session.once("goaway", resolve));
     const request = session.request({ ":path": "/v1/events/a", authorization });
@@ -324,28 +327,27 @@ describe("close", () => {
       request.on("response", (headers) => resolve(headers[":status"])),
     );
     request.resume();
-    await delay(100);
+    await called;
 
     const stopped = own.stop();
 
     expect(await goaway).toBe(0);
     const late = session.request({ ":path": "/healthz" });
     await expect(once(late, "response")).rejects.toThrow(/GOAWAY/);
+    release();
     expect(await status).toBe(200);
     await stopped;
   });
 
   test("tells what does not end in the drain time, and cuts off who hears nothing", async () => {
-    const own = await startTransport({
-      drainTimeoutMs: 100,
-      events: { getEvent: () => new Promise(() => undefined) },
-    });
+    const { events, called } = holdEvents();
+    const own = await startTransport({ drainTimeoutMs: 100, events });
     const { hostname, port } = new URL(own.url);
     const half = createConnection({ host: hostname, port: Number(port) });
     half.write("GET /healthz HTTP/1.1\r\n");
     const closed = once(half, "close");
     const running = fetch(`${own.url}/v1/events/a`, { headers: { authorization } });
-    await delay(50);
+    await called;
 
     await own.stop();
 
@@ -391,15 +393,8 @@ describe("a close that waits for balancers", () => {
   });
 
   test("tells clients of HTTP/2 to connect elsewhere without refusing a stream", async () => {
-    const held = Promise.withResolvers<undefined>();
-    const own = await startTransport({
-      events: {
-        async getEvent({ eventId }) {
-          await held.promise;
-          return { event: { eventId } };
-        },
-      },
-    });
+    const { events, release } = holdEvents();
+    const own = await startTransport({ events });
     const read = (session: ReturnType<typeof connectHttp2>) => {
       const request = session.request({ ":path": "/v1/events/a", authorization });
       request.resume();
@@ -417,7 +412,7 @@ describe("a close that waits for balancers", () => {
 
     expect(await goaway).toBe(2 ** 31 - 1);
     const late = read(connectHttp2(own.url));
-    held.resolve(undefined);
+    release();
     expect(await Promise.all([running, late])).toEqual([200, 200]);
     left.resolve(undefined);
     await stopped;
