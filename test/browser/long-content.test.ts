@@ -1,5 +1,6 @@
 // Content that is longer than its window, in a real browser: keys never lead below the edge of a
-// list, texts are read as a whole, and a session of several pages says that it is being read.
+// list, texts are read as a whole, a session of several pages says that it is being read, and a
+// list of thousands of fields is drawn in part.
 
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
@@ -9,6 +10,9 @@ import { givenApp } from "./support/given-app.ts";
 
 const steps = 120;
 const failedStep = 80;
+const manyKeys = Object.fromEntries(
+  Array.from({ length: 1_000 }, (_, key): [string, string] => [`key_${key}`, "set"]),
+);
 /** Events that the page of a session reads at once. */
 const firstPage = 1_000;
 const inputs = {
@@ -34,6 +38,7 @@ async function prepare(app: TestApp): Promise<void> {
       outputs: {},
       start_time: startMs + at * 1_000,
       duration: 900,
+      metadata: at === 0 && sessionId === "long-a" ? manyKeys : {},
       ...(at === failedStep && { error: "the bank answered 503" }),
     }));
     await app.call("POST", "/session/start", {
@@ -216,3 +221,20 @@ async function openHeld({ session, asked }: { readonly session: string; readonly
   await opened.page.goto(app.service.url + tracesPath(`/${session}`));
   return { ...opened, held: held.promise, goOn: () => released.resolve() };
 }
+
+describe("a project with thousands of fields", () => {
+  test("draws some of them, says how many are left, and finds each by its name", async () => {
+    const { page, faults, findings } = await app.open(tracesPath("?tab=events"));
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+
+    await page.getByText(/^[\d,]+ more: type to find them$/).waitFor();
+    expect(await page.getByRole("option").count()).toBe(100);
+    expect(await findings()).toEqual([]);
+    await page.getByPlaceholder("Filter by field…").fill("key_987");
+    await page.keyboard.press("Enter");
+
+    await page.getByText("metadata.key_987").waitFor();
+    await page.getByRole("textbox", { name: "Value" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,9 +1,10 @@
 // Combobox: one of many values, found by typing; may take a value that is not in the list.
 
-import { Command } from "cmdk";
+import { Command, defaultFilter } from "cmdk";
 import { Check } from "lucide-react";
 import { Popover as Primitive } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
+import { formatExactCount } from "./format.ts";
 import "./command.css";
 import "./combobox.css";
 
@@ -68,7 +69,8 @@ export function ComboboxList(props: Omit<ComboboxProps, "trigger">) {
   const { label, placeholder = "Search…", options, value, onChange } = props;
   const { isOpenEnded = false, emptyText = "Nothing has these words." } = props;
   const [typed, setTyped] = useState("");
-  const groups = Map.groupBy(options, ({ group }) => group ?? "");
+  const { shown, rest } = useMemo(() => bestOf(options, typed), [options, typed]);
+  const groups = Map.groupBy(shown, ({ group }) => group ?? "");
   const isOwn = isOpenEnded && typed.trim() !== "" && !options.some((one) => one.value === typed);
   return (
     <Command label={label} loop>
@@ -85,7 +87,7 @@ export function ComboboxList(props: Omit<ComboboxProps, "trigger">) {
             {members.map((option) => (
               <Command.Item
                 key={option.value}
-                value={`${option.label} ${option.value}`}
+                value={wordsOf(option)}
                 onSelect={() => onChange(option.value)}
               >
                 {option.icon}
@@ -97,6 +99,32 @@ export function ComboboxList(props: Omit<ComboboxProps, "trigger">) {
           </Command.Group>
         ))}
       </Command.List>
+      {rest > 0 ? (
+        <p className="combobox-rest" role="status">
+          {`${formatExactCount(rest)} more: type to find them`}
+        </p>
+      ) : null}
     </Command>
   );
+}
+
+/** Options that are drawn at once; a browser stands still for seconds while it draws thousands. */
+const shownMax = 100;
+
+function wordsOf({ label, value }: ComboboxOption): string {
+  return `${label} ${value}`;
+}
+
+/** Returns the options that fit best what was typed, and the number of the others that fit. */
+function bestOf(options: readonly ComboboxOption[], typed: string) {
+  if (options.length <= shownMax) return { shown: options, rest: 0 };
+  const fitting =
+    typed.trim() === ""
+      ? options
+      : options
+          .map((option) => ({ option, score: defaultFilter(wordsOf(option), typed) }))
+          .filter(({ score }) => score > 0)
+          .toSorted((one, other) => other.score - one.score)
+          .map(({ option }) => option);
+  return { shown: fitting.slice(0, shownMax), rest: Math.max(0, fitting.length - shownMax) };
 }
