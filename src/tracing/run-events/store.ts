@@ -41,6 +41,25 @@ function selectSessions(sql: Sql, projectId: string, { runId, sessionIds }: RunS
     select unnest(${sessionIds.map(escapeText)}::text[])`;
 }
 
+/**
+ * Returns the events of the sessions of a run as `e`, found session by session. As a join, which
+ * the offset prevents, Postgres may read all events of the project and compare each with each
+ * session: in a plan for any parameters it does not know how few sessions a run has.
+ */
+function eventsOfSessions(sql: Sql, projectId: string, sessions: RunSessions): Fragment {
+  return sql`
+    (${selectSessions(sql, projectId, sessions)}) as named
+    cross join lateral (
+      select
+        event_id, session_id, event_type, event_name, error, start_time_us, outputs, metadata,
+        metrics
+      from events
+      where project_id = ${projectId} and session_id = named.session_id
+        and event_type <> 'pending'
+      offset 0
+    ) as e`;
+}
+
 /** Returns ids of events in the sessions of a run, after an id, in the order of the ids. */
 export async function listEventIds(
   sql: Sql,
@@ -50,9 +69,8 @@ export async function listEventIds(
 ): Promise<readonly string[]> {
   const rows = await sql<{ event_id: string }[]>`
     select e.event_id
-    from (${selectSessions(sql, projectId, sessions)}) as named
-    join events as e on e.project_id = ${projectId} and e.session_id = named.session_id
-    where e.event_type <> 'pending' and e.event_id > ${escapeText(after)}
+    from ${eventsOfSessions(sql, projectId, sessions)}
+    where e.event_id > ${escapeText(after)}
     order by e.event_id
     limit ${limit}`;
   return rows.map(({ event_id: id }) => unescapeText(id));
@@ -66,8 +84,7 @@ export async function listOpenSessionIds(
 ): Promise<readonly string[]> {
   const rows = await sql<{ event_id: string }[]>`
     select e.event_id
-    from (${selectSessions(sql, projectId, sessions)}) as named
-    join events as e on e.project_id = ${projectId} and e.session_id = named.session_id
+    from ${eventsOfSessions(sql, projectId, sessions)}
     where e.event_type = 'session' and e.event_id = e.session_id
       and e.outputs = '{}' and e.error is null
     order by e.event_id`;
@@ -159,9 +176,8 @@ export function runEventParts(
           e.event_id, e.session_id, e.event_type, e.event_name, e.metrics::text as metrics,
           e.metadata ->> 'datapoint_id' as datapoint_id,
           e.event_id = e.session_id and e.error is not null as has_failed
-        from (${selectSessions(sql, projectId, sessions)}) as named
-        join events as e on e.project_id = ${projectId} and e.session_id = named.session_id
-        where e.event_type <> 'pending' and (e.event_type = 'session' or e.metrics <> '{}')
+        from ${eventsOfSessions(sql, projectId, sessions)}
+        where (e.event_type = 'session' or e.metrics <> '{}')
           and coalesce(e.metadata ->> 'run_id', ${escapeText(runId)}) = ${escapeText(runId)}
         order by e.start_time_us, e.event_id
         limit ${limit}
