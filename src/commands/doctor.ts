@@ -59,7 +59,7 @@ async function checkNode(): Promise<Finding> {
   return { found, advice: `run npm ci, which brings Node ${nodeMajorMin}, then npm start` };
 }
 
-async function checkDataFolder({ dataFolder }: Config): Promise<Finding> {
+async function checkDataFolder({ dataFolder, databaseUrl }: Config): Promise<Finding> {
   const folder = resolve(dataFolder);
   // A missing folder will be created in the nearest existing one.
   for (let path = folder; ; path = dirname(path)) {
@@ -69,8 +69,10 @@ async function checkDataFolder({ dataFolder }: Config): Promise<Finding> {
     } catch (error) {
       const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
       if (isAbsent && path !== dirname(path)) continue;
-      const advice = "make it writable for this user, or name another with --data";
-      return { found: `${path} cannot be written`, advice };
+      const found = `${path} cannot be written`;
+      // The containers of serve and worker have a read-only file system.
+      if (databaseUrl !== undefined) return { found: `${found}; serve and worker need none` };
+      return { found, advice: "make it writable for this user, or name another with --data" };
     }
   }
 }

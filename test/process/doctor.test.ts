@@ -1,0 +1,39 @@
+// `waggle doctor` where its folder cannot be written: in the image, whose processes write nothing
+// but /tmp, and beside an embedded Postgres, which needs it. Source: docs/operations.md.
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createTestDatabase } from "../support/database.ts";
+import { givenAnEmptyDataFolder, run } from "../support/process.ts";
+
+/** A folder that not even root can make, since it lies in a file. */
+async function givenAClosedFolder(): Promise<string> {
+  const file = join(await givenAnEmptyDataFolder(), "file");
+  await writeFile(file, "");
+  return join(file, "data");
+}
+
+const ports = ["--port", "0", "--workflows", "off"];
+
+test("doctor asks for no data folder where DATABASE_URL is set", { timeout: 300_000 }, async () => {
+  const folder = await givenAClosedFolder();
+  const testDatabase = await createTestDatabase();
+  onTestFinished(() => testDatabase.drop());
+
+  const words = ["--data", folder, "--database-url", testDatabase.url, ...ports];
+  const { code, output } = await run("doctor", ...words).ended();
+
+  expect(output).toContain(`ok    data folder: ${folder} cannot be written; serve and worker`);
+  expect(output).not.toContain("FAIL");
+  expect(code).toBe(0);
+});
+
+test("doctor asks for one that can be written for Postgres", { timeout: 300_000 }, async () => {
+  const folder = await givenAClosedFolder();
+
+  const { code, output } = await run("doctor", "--data", folder, ...ports).ended();
+
+  expect(output).toContain(`FAIL  data folder: ${folder} cannot be written\n`);
+  expect(code).toBe(1);
+});
