@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
@@ -129,6 +130,24 @@ describe("image, compose and chart", () => {
       expect(named.filter((name) => !known.has(name))).toEqual([]);
     },
   );
+
+  // A compose file unsets a variable by the empty text, as `${WAGGLE_PORT:-}`.
+  test.each([
+    { name: "unset", port: undefined, want: 8080 },
+    { name: "empty", port: "", want: 8080 },
+    { name: "9000", port: "9000", want: 9000 },
+  ])("the image's health check asks the port of a WAGGLE_PORT that is $name", ({ port, want }) => {
+    const [expression = ""] = matches(
+      read("Dockerfile"),
+      /'http:\/\/127\.0\.0\.1:' \+ \(([^)]+)\)/g,
+    );
+    const asked: unknown = runInNewContext(expression, {
+      process: { env: { WAGGLE_PORT: port } },
+    });
+
+    expect(Number(asked)).toBe(want);
+    expect(readConfig({}, { WAGGLE_PORT: port }).port).toBe(want);
+  });
 
   test("compose gives servers and workers longer to end than they take", () => {
     const { services } = parse(read("deploy/compose.yaml"), { merge: true }) as {
