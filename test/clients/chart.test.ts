@@ -150,6 +150,32 @@ describe.each(versions)("the chart on Kubernetes %s", (version) => {
     expect(links).toEqual([false, false, false]);
   });
 
+  // YAML reads `on` as true, and Helm prints large numbers of a file as 1.28e+08.
+  test("settings of a values file are texts that the service reads", async () => {
+    const values = join(folder, "values.yaml");
+    const lines = [
+      "WAGGLE_BODY_BATCH_MAX: 128000000",
+      "WAGGLE_TRACING: on",
+      "TEMPORAL_TLS: off",
+      "OTEL_SDK_DISABLED: true",
+      "OTEL_TRACES_SAMPLER_ARG: 0.25",
+      "WAGGLE_LOG_LEVEL: debug",
+    ];
+    await writeFile(values, `environment:\n  ${lines.join("\n  ")}\n`);
+
+    const rendered = await mustRender(version, values);
+
+    const got = Array.from(rendered.matchAll(/- \{ name: (\w+), value: "(.*)" \}/g));
+    const pods = Map.groupBy(got, ([, name]) => name);
+    const valuesOf = (name: string) => pods.get(name)?.map(([, , value]) => value);
+    expect(valuesOf("WAGGLE_BODY_BATCH_MAX")).toEqual(["128000000", "128000000", "128000000"]);
+    expect(valuesOf("WAGGLE_TRACING")).toEqual(["on", "on", "on"]);
+    expect(valuesOf("TEMPORAL_TLS")).toEqual(["off", "off", "off"]);
+    expect(valuesOf("OTEL_SDK_DISABLED")).toEqual(["true", "true", "true"]);
+    expect(valuesOf("OTEL_TRACES_SAMPLER_ARG")).toEqual(["0.25", "0.25", "0.25"]);
+    expect(valuesOf("WAGGLE_LOG_LEVEL")).toEqual(["debug", "debug", "debug"]);
+  });
+
   test("a field that Kubernetes does not know is found", async () => {
     const values = join(folder, "values.json");
     await writeFile(values, "{}");

@@ -25,6 +25,15 @@ volumes:
     emptyDir: {}
 {{- end }}
 
+{{- /* YAML reads a setting's `on` as true, and Helm prints 128000000 of a file as 1.28e+08. */}}
+{{- define "waggle.setting" -}}
+{{- if and (kindIs "float64" .value) (eq .value (floor .value)) }}{{ int64 .value }}
+{{- else if and (kindIs "bool" .value) (regexMatch "^(WAGGLE|TEMPORAL)_" .name) }}
+{{- ternary "on" "off" .value }}
+{{- else }}{{ .value }}
+{{- end }}
+{{- end }}
+
 {{- define "waggle.container" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
@@ -46,6 +55,6 @@ env:
   - { name: WAGGLE_PUBLIC_URL, value: {{ . | quote }} }
   {{- end }}
   {{- range $name, $value := .Values.environment }}
-  - { name: {{ $name }}, value: {{ $value | quote }} }
+  - { name: {{ $name }}, value: {{ include "waggle.setting" (dict "name" $name "value" $value) | quote }} }
   {{- end }}
 {{- end }}
