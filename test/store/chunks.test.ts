@@ -1,6 +1,7 @@
 // A chunk of events in steps, against Postgres: commits, the chunk's end, and events that go back
 // to the queue. Each test gives the judge's answers.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { ServiceError } from "../../src/base/errors.ts";
@@ -230,6 +231,24 @@ describe("a step of a chunk", () => {
     expect(again).toEqual(third);
     expect(new Set(ran).size).toBe(3);
     expect(ran).toHaveLength(3);
+  });
+
+  test("has its whole time after the first event, which waits for a process", async () => {
+    const input = await givenAChunk(20);
+    const stepMs = 2_000;
+    let ran = 0;
+    const chunks = chunksOf(
+      async () => {
+        ran += 1;
+        if (ran === 1) await delay(stepMs + 50);
+        return score;
+      },
+      { stepMs },
+    );
+
+    const got = await step(chunks, input);
+
+    expect(got).toMatchObject({ counts: { scored: 20 }, end: { kind: "done" } });
   });
 
   test("commits what has run before it is stopped, and gives the rest back", async () => {

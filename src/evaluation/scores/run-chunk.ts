@@ -237,8 +237,8 @@ export function createChunks(options: ChunksOptions): Chunks {
     const committing = createCommit(work, chunk, onCommitted);
     const batch = createResultBatch(committing.commit);
     const memory = options.eventMemory.open(project);
-    const deadline = Date.now() + stepMs;
-    const isOver = () => committing.end() !== undefined || Date.now() > deadline;
+    const time = openStepTime(stepMs);
+    const isOver = () => committing.end() !== undefined || Date.now() > time.endMs();
     try {
       while (eventIds.length > 0) {
         await runEvents({
@@ -249,6 +249,7 @@ export function createChunks(options: ChunksOptions): Chunks {
           pauseMs,
           batch,
           isOver,
+          onResult: time.noteResult,
           memory,
           read: (ids) => selection.read(project.projectId, ids),
           onBug: (err) => {
@@ -256,7 +257,8 @@ export function createChunks(options: ChunksOptions): Chunks {
             logger.error({ err, chunkId, evaluatorId }, "an evaluator failed to run on an event");
           },
         });
-        eventIds = isOver() ? [] : await takeMoreEvents(work, chunk, { opened, deadline, signal });
+        const lingering = { opened, deadline: time.endMs(), signal };
+        eventIds = isOver() ? [] : await takeMoreEvents(work, chunk, lingering);
       }
     } finally {
       memory.release();
@@ -311,6 +313,22 @@ export function createChunks(options: ChunksOptions): Chunks {
       const project = await findProject(scopes, input.projectId);
       if (!project || input.backfillId !== undefined) return;
       await scores.endChunk(project, input.chunkId, "requeue");
+    },
+  };
+}
+
+/**
+ * Returns the time of a step, which begins anew with the first result: on a busy machine a process
+ * takes longer to start than a step, and would be ended after one event each time.
+ */
+function openStepTime(stepMs: number) {
+  let endMs = Date.now() + stepMs;
+  let hasResult = false;
+  return {
+    endMs: () => endMs,
+    noteResult: () => {
+      if (!hasResult) endMs = Date.now() + stepMs;
+      hasResult = true;
     },
   };
 }

@@ -25,6 +25,8 @@ export type RunEventsOptions = Pick<RunEventOptions, "signal" | "pauseMs" | "onB
   readonly memory: Reservation;
   /** Returns whether to begin no further event, except the first. */
   readonly isOver: () => boolean;
+  /** Called after each event that has a result, before the next begins. */
+  readonly onResult?: () => void;
 };
 
 /** Maximum events per read; a single event if the memory is too small for several. */
@@ -66,6 +68,7 @@ export async function runEvents(options: RunEventsOptions): Promise<void> {
     try {
       for (let event = await takeNext(); event; event = await takeNext()) {
         const ended = await runOne(event, options);
+        options.onResult?.();
         if (ended) await batch.add(ended);
         else isCrowded = true;
       }
