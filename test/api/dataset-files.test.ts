@@ -103,6 +103,32 @@ test("no cell of an exported CSV begins a formula", async () => {
   expect(csv).not.toMatch(/(?:^|,)"?[=+\-@]/m);
 });
 
+test("the null of a list in a Parquet file is a null, as that of a number is", async () => {
+  const project = await givenAMetricProject(service);
+  const dataset = await newDataset(project);
+  const parquet = parquetWriteBuffer({
+    schema: [
+      { name: "root", num_children: 2 },
+      { name: "level", type: "INT32", repetition_type: "OPTIONAL" },
+      { name: "tags", converted_type: "LIST", repetition_type: "OPTIONAL", num_children: 1 },
+      { name: "list", repetition_type: "REPEATED", num_children: 1 },
+      { name: "element", type: "INT32", repetition_type: "OPTIONAL" },
+    ],
+    columnData: [
+      { name: "level", data: [1, null] },
+      { name: "tags", data: [[2], null] },
+    ],
+  });
+
+  const names = "?inputs=level&inputs=tags";
+  await importFile(project, dataset, "parquet", new Uint8Array(parquet), names);
+
+  expect(await contentsOf(project, dataset)).toMatchObject([
+    { inputs: { level: 1, tags: [2] } },
+    { inputs: { level: null, tags: null } },
+  ]);
+});
+
 test("columns of a foreign file become what the request says, the others metadata", async () => {
   const project = await givenAMetricProject(service);
   const dataset = await newDataset(project);

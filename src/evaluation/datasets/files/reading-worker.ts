@@ -168,7 +168,8 @@ function toJson(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, toJson);
   if (Array.isArray(value)) return value.map(toJson);
-  if (typeof value !== "object" || value === null) return value;
+  // The reader has undefined for the null of a list or a record, which JSON would leave out.
+  if (typeof value !== "object" || value === null) return value ?? null;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, toJson(one)]));
 }
 
