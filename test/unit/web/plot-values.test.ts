@@ -1,7 +1,7 @@
-// Which values of a line stand alone: a point shows them, since no line leads there.
+// Which values of a line stand alone: a point shows them, since no line leads there. The axes.
 
 import { expect, test } from "vitest";
-import { isolatedIndexes, timeAxis } from "../../../src/web/app/design/plot-values.ts";
+import { isolatedIndexes, timeAxis, valueAxis } from "../../../src/web/app/design/plot-values.ts";
 
 test.each([
   [
@@ -23,4 +23,14 @@ test("the axis of a single point is as wide as its bucket", () => {
 
 test.each([[[]], [[1, 2, 3]], [[null, null]]])("none of %j", (values) => {
   expect(isolatedIndexes(values)).toBeNull();
+});
+
+test.each([
+  { name: "begins at 0", bounds: [50, 100], want: [0, 106] },
+  { name: "holds values below 0", bounds: [-50, 100], want: [-53, 106] },
+  { name: "ends at 0 where every value is below", bounds: [-100, -50], want: [-106, 0] },
+  { name: "has a height where every value is 0", bounds: [0, 0], want: [0, 1] },
+  { name: "has a height without values", bounds: [null, null], want: [0, 1] },
+])("the axis of values $name", ({ bounds: [min = null, max = null], want }) => {
+  expect(valueAxis(min, max)).toEqual(want);
 });

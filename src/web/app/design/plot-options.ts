@@ -2,7 +2,7 @@
 
 import UPlot from "uplot";
 import type { ChartProps } from "./chart.tsx";
-import { isolatedIndexes, timeAxis } from "./plot-values.ts";
+import { isolatedIndexes, timeAxis, valueAxis } from "./plot-values.ts";
 
 export type PlotProps = ChartProps & {
   readonly kind: "line" | "bar";
@@ -63,7 +63,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
     },
     scales: {
       x: { range: () => timeAxis(props()) },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.06 : 1] },
+      y: { range: (_plot, min, max) => valueAxis(min, max) },
     },
     axes: [
       { ...axis, size: 26, grid: { show: false }, space: 70, values: formatTicks },

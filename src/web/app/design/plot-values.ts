@@ -21,6 +21,18 @@ export function timeAxis({ kind, times, unit }: Axis): [number, number] {
   return [(first - marginMs) / 1_000, ((times.at(-1) ?? first) + marginMs) / 1_000];
 }
 
+/**
+ * Returns the range of the axis of values, with room beside the outermost ones. It has 0, so that
+ * the heights of points compare as the values do. Both bounds are null if there is no value.
+ */
+export function valueAxis(min: number | null, max: number | null): [number, number] {
+  const low = min !== null && min < 0 ? min * roomFactor : 0;
+  const high = max !== null && max > 0 ? max * roomFactor : 0;
+  return low === 0 && high === 0 ? [0, 1] : [low, high];
+}
+
+const roomFactor = 1.06;
+
 /** Adds each series to those before it, so that bars stand on one another. */
 export function stacked(series: readonly Values[]): (number | null)[][] {
   const sums: number[] = [];
