@@ -84,20 +84,27 @@ function splitFilters(
   if (splitBy === undefined) return [];
   const field = eventFilterField(splitBy);
   if (isOther) {
-    return namedSplits(answer).map((value) => ({ field, operator: "is not", value }));
+    return namedSplits(answer).map((value) =>
+      value === null
+        ? // `is not` matches where the field is absent, and these events have a place of their own.
+          { field, operator: "exists" }
+        : { field, operator: "is not", value },
+    );
   }
   if (split === undefined) return [];
   if (split === null) return [{ field, operator: "not exists" }];
   return [{ field, operator: "is", value: split }];
 }
 
-/** Returns the values that have a place or series of their own. */
-function namedSplits({ buckets, series }: Answer): readonly string[] {
+/** Returns the values that have a place or series of their own; null for no value. */
+function namedSplits({ buckets, series }: Answer): readonly (string | null)[] {
   const values = [
-    ...buckets.map((bucket) => (bucket.kind === "value" && !bucket.isOther ? bucket.value : null)),
-    ...series.map(({ split, isOther }) => (isOther ? null : split)),
+    ...buckets.map((bucket) =>
+      bucket.kind === "value" && !bucket.isOther ? bucket.value : undefined,
+    ),
+    ...series.map(({ split, isOther }) => (isOther ? undefined : split)),
   ];
-  return [...new Set(values.filter((value) => typeof value === "string"))];
+  return [...new Set(values.filter((value) => value !== undefined))];
 }
 
 /** Bounds as filters that leave both ends out: the lower one is widened by the least amount. */
