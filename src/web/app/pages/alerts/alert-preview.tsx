@@ -15,14 +15,9 @@ import { eventFilterField } from "../charts/drill-down.ts";
 import { chartAggregations, describeCondition, formatOfAlert, periods } from "./alert-words.ts";
 import { aggregationOf, type Draft, thresholdsOf, toNumber } from "./draft.ts";
 import { inWordsOfForm } from "./field-names.ts";
+import { pastPeriods } from "./past-periods.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
-const lengths: Readonly<Record<string, readonly [count: number, ms: number]>> = {
-  HOURLY: [72, 3_600_000],
-  DAILY: [30, 86_400_000],
-  WEEKLY: [12, 7 * 86_400_000],
-  MONTHLY: [12, 31 * 86_400_000],
-};
 const settleMs = 300;
 
 export type AlertPreviewProps = { readonly draft: Draft; readonly error: ApiError | null };
@@ -78,18 +73,17 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
 /** Asks for the values of past periods, and for the number of events of each. */
 function usePastValues(draft: Draft) {
   const nowMs = useNow();
-  const [count, ms] = lengths[draft.frequency] ?? [72, 3_600_000];
   const isPerEvent = draft.alertType === "PER_EVENT";
   const aggregation = chartAggregations[aggregationOf(draft)] ?? "avg";
   const measure = isPerEvent
     ? { metric: "event_count" }
     : { metric: draft.projection, aggregation };
   const filters = [...withEventType(draft.filters), ...meeting(draft)];
-  const end = Math.floor(nowMs / 60_000) * 60_000;
+  const { from, to } = pastPeriods(draft.frequency, nowMs);
   const asked = useRpc(
     ChartService.method.queryChart,
     {
-      dateRange: { startTime: end - count * ms, endTime: end, timezone: "UTC" },
+      dateRange: { startTime: from, endTime: to, timezone: "UTC" },
       filters: filters.map(toMessage),
       query: {
         kind: "time_series",

@@ -1,0 +1,33 @@
+// The periods before the current one that the preview of an alert measures. Pure.
+
+const hourMs = 3_600_000;
+
+/** Number of whole periods by frequency. */
+const counts: Readonly<Record<string, number>> = { DAILY: 30, WEEKLY: 12, MONTHLY: 12 };
+const hours = 72;
+
+/** Returns the Unix milliseconds of whole periods in UTC, of which the last one has ended. */
+export function pastPeriods(frequency: string, nowMs: number): { from: number; to: number } {
+  const count = counts[frequency] ?? hours;
+  const now = new Date(nowMs);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  switch (frequency) {
+    case "MONTHLY":
+      return upTo(Date.UTC(year, month - count), Date.UTC(year, month));
+    case "WEEKLY": {
+      const monday = day - ((now.getUTCDay() + 6) % 7);
+      return upTo(Date.UTC(year, month, monday - 7 * count), Date.UTC(year, month, monday));
+    }
+    case "DAILY":
+      return upTo(Date.UTC(year, month, day - count), Date.UTC(year, month, day));
+    default: {
+      const end = Math.floor(nowMs / hourMs) * hourMs;
+      return upTo(end - count * hourMs, end);
+    }
+  }
+}
+
+/** Both bounds of a chart's range are included. */
+function upTo(from: number, end: number): { from: number; to: number } {
+  return { from, to: end - 1 };
+}
