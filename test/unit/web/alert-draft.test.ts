@@ -1,9 +1,14 @@
-// What the form of an alert sends of a stored one.
+// What the form of an alert sends, also of a stored one.
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AlertSchema } from "../../../gen/waggle/v1/alert_pb.js";
-import { fromAlert, thresholdsOf } from "../../../src/web/app/pages/alerts/draft.ts";
+import {
+  draftDefault,
+  fromAlert,
+  thresholdsOf,
+  withMeasure,
+} from "../../../src/web/app/pages/alerts/draft.ts";
 
 const stored = fromAlert(
   create(AlertSchema, {
@@ -26,4 +31,9 @@ test("it turns with the operator that triggers", () => {
     operator: "greater_than",
     value: 10,
   });
+});
+
+test("the error rate is averaged unless another aggregation is picked after it", () => {
+  expect({ ...draftDefault, ...withMeasure("error_rate") }.aggregation).toBe("AVERAGE");
+  expect({ ...draftDefault, ...withMeasure("duration") }.aggregation).toBe("P95");
 });

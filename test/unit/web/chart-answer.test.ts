@@ -5,6 +5,7 @@ import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { ChartResultSchema } from "../../../gen/waggle/v1/chart_pb.js";
 import { formatOf, toAnswer } from "../../../src/web/app/pages/charts/answer.ts";
+import { measureName } from "../../../src/web/app/pages/charts/question.ts";
 
 test.each([true, false])(
   "a last bucket that reads `other` is that of the others if the answer says so (%s)",
@@ -28,4 +29,15 @@ test.each([
   { metric: "error_rate", value: 1, want: "100%" },
 ])("$value of $metric is written $want", ({ metric, value, want }) => {
   expect(formatOf({ metric })(value)).toBe(want);
+});
+
+test.each([
+  { aggregation: undefined, value: 0.05, want: "error rate: 5%" },
+  { aggregation: "avg", value: 0.05, want: "error rate: 5%" },
+  { aggregation: "p95", value: 1, want: "p95 error rate: 100%" },
+  { aggregation: "sum", value: 5, want: "sum error rate: 5" },
+])("the $aggregation of the error rate reads $want", ({ aggregation, value, want }) => {
+  const measure = { metric: "error_rate", aggregation };
+
+  expect(`${measureName(measure)}: ${formatOf(measure)(value)}`).toBe(want);
 });

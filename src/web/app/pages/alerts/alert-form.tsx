@@ -10,7 +10,7 @@ import { Field, TextArea } from "../../design/input.tsx";
 import { fieldsOf, measureFields } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
 import { FieldPicker } from "../charts/field-picker.tsx";
-import { aggregationOf, type Draft } from "./draft.ts";
+import { aggregationOf, type Draft, withMeasure } from "./draft.ts";
 import { TargetFields } from "./target-fields.tsx";
 
 export type AlertFormProps = {
@@ -113,7 +113,7 @@ function Measured({ draft, fault, set }: PartProps) {
                 ({ name }) => !isPerEvent || name !== "event_count",
               )}
               value={draft.projection}
-              onChange={(projection) => set({ projection })}
+              onChange={(projection) => set(withMeasure(projection))}
             />
           )}
         </Field>

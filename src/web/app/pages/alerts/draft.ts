@@ -129,6 +129,14 @@ export function aggregationOf({ projection, aggregation }: Draft): string {
   return projection === "event_count" ? "COUNT" : aggregation;
 }
 
+/**
+ * Returns the fields of a draft that a measure sets. A rate is an average: the percentile that the
+ * form begins with would be 0 or 1.
+ */
+export function withMeasure(projection: string): Partial<Draft> {
+  return { projection, ...(projection === "error_rate" && { aggregation: "AVERAGE" }) };
+}
+
 export function toAlertFields(draft: Draft): MessageInitShape<typeof AlertFieldsSchema> {
   const { critical, resolved } = thresholdsOf(draft);
   const target = toTarget(draft.target);

@@ -127,7 +127,7 @@ export function formatOf({ metric, aggregation }: Measure): (value: number) => s
     case "metadata.cost":
       return formatCost;
     case "error_rate":
-      return (value) => percent.format(value);
+      return aggregation === "sum" ? formatCount : (value) => percent.format(value);
     case "event_count":
       return formatCount;
     default:

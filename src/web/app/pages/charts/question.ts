@@ -95,7 +95,9 @@ export function fieldName(metric: string): string {
 /** Returns a measure as people read it, such as `p95 duration`. */
 export function measureName({ metric, aggregation }: Measure): string {
   const name = fieldName(metric);
-  if (metric === "event_count" || metric === "error_rate") return name;
+  if (metric === "event_count") return name;
+  // A rate is an average; its other aggregations are something else and have their name.
+  if (metric === "error_rate" && (aggregation ?? "avg") === "avg") return name;
   const usual = ["cost", "total_tokens", "prompt_tokens", "completion_tokens"].includes(metric);
   const shown = aggregation ?? (usual ? "sum" : "avg");
   return shown === "sum" && usual ? name : `${shown} ${name}`;
