@@ -6,6 +6,7 @@ import { AlertSchema } from "../../../gen/waggle/v1/alert_pb.js";
 import {
   draftDefault,
   fromAlert,
+  meetingFilters,
   thresholdsOf,
   withMeasure,
 } from "../../../src/web/app/pages/alerts/draft.ts";
@@ -36,4 +37,20 @@ test("it turns with the operator that triggers", () => {
 test("the error rate is averaged unless another aggregation is picked after it", () => {
   expect({ ...draftDefault, ...withMeasure("error_rate") }.aggregation).toBe("AVERAGE");
   expect({ ...draftDefault, ...withMeasure("duration") }.aggregation).toBe("P95");
+});
+
+const hasError = { field: "error", operator: "exists" };
+const hasNone = { field: "error", operator: "not exists" };
+
+test.each([
+  { operator: "greater_than", value: "0", want: [hasError] },
+  { operator: "greater_than_or_equal", value: "1", want: [hasError] },
+  { operator: "less_than", value: "0.5", want: [hasNone] },
+  { operator: "less_than_or_equal", value: "1", want: [] },
+  { operator: "greater_than", value: "1", want: [hasError, hasNone] },
+])("the preview asks for the events whose error rate is $operator $value", (row) => {
+  const { operator, value, want } = row;
+  const draft = { ...draftDefault, alertType: "PER_EVENT", projection: "error_rate" };
+
+  expect(meetingFilters({ ...draft, operator, value })).toEqual(want);
 });

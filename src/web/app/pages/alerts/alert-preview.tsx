@@ -11,9 +11,15 @@ import { ErrorState, Skeleton } from "../../design/states.tsx";
 import { useSettled } from "../../design/use-settled.ts";
 import { toAnswer } from "../charts/answer.ts";
 import { withEventType } from "../charts/chart-messages.ts";
-import { eventFilterField } from "../charts/drill-down.ts";
 import { chartAggregations, describeCondition, formatOfAlert, periods } from "./alert-words.ts";
-import { aggregationOf, type Draft, thresholdsOf, toNumber } from "./draft.ts";
+import {
+  aggregationOf,
+  type Draft,
+  isMet,
+  meetingFilters,
+  thresholdsOf,
+  toNumber,
+} from "./draft.ts";
 import { inWordsOfForm } from "./field-names.ts";
 import { pastPeriods } from "./past-periods.ts";
 import { thresholdSeries } from "./threshold-series.ts";
@@ -78,7 +84,7 @@ function usePastValues(draft: Draft) {
   const measure = isPerEvent
     ? { metric: "event_count" }
     : { metric: draft.projection, aggregation };
-  const filters = [...withEventType(draft.filters), ...meeting(draft)];
+  const filters = [...withEventType(draft.filters), ...meetingFilters(draft)];
   const { from, to } = pastPeriods(draft.frequency, nowMs);
   const asked = useRpc(
     ChartService.method.queryChart,
@@ -100,20 +106,6 @@ function usePastValues(draft: Draft) {
   return { times, values, samples: second?.values, error: asked.error };
 }
 
-/** For PER_EVENT: only the events whose own value meets the threshold are counted. */
-function meeting(draft: Draft) {
-  const value = toNumber(draft.value);
-  if (draft.alertType !== "PER_EVENT" || value === undefined) return [];
-  const field = eventFilterField(draft.projection);
-  const isAbove = draft.operator.startsWith("greater");
-  const operator = isAbove ? ("greater than" as const) : ("less than" as const);
-  // Filters leave the bound itself out: the least step takes it in.
-  const step = draft.operator.endsWith("equal") ? Math.max(Math.abs(value) * 1e-12, 1e-12) : 0;
-  return [
-    { field, operator, value: isAbove ? value - step : value + step, type: "number" as const },
-  ];
-}
-
 /** Returns the change of each value from the one before, in percent. */
 function drift(values: readonly (number | null)[]): readonly (number | null)[] {
   return values.map((value, at) => {
@@ -133,15 +125,6 @@ function countMet(
   return values.filter((value, at) => {
     if (value === null || (samples[at] ?? 0) < samplesMin) return false;
     if (draft.alertType === "PER_EVENT") return value > 0;
-    switch (draft.operator) {
-      case "greater_than":
-        return value > threshold;
-      case "greater_than_or_equal":
-        return value >= threshold;
-      case "less_than":
-        return value < threshold;
-      default:
-        return value <= threshold;
-    }
+    return isMet(draft.operator, value, threshold);
   }).length;
 }

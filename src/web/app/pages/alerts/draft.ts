@@ -8,6 +8,7 @@ import type {
 } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { fromFilter, withEventType } from "../charts/chart-messages.ts";
+import { eventFilterField } from "../charts/drill-down.ts";
 
 export type TargetDraft = {
   readonly channel: "WEBHOOK" | "SLACK" | "EMAIL";
@@ -122,6 +123,40 @@ export function thresholdsOf(draft: Draft) {
 export function toNumber(text: string): number | undefined {
   const value = Number(text);
   return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
+}
+
+/** Returns whether a value meets a threshold. */
+export function isMet(operator: string, value: number, threshold: number): boolean {
+  switch (operator) {
+    case "greater_than":
+      return value > threshold;
+    case "greater_than_or_equal":
+      return value >= threshold;
+    case "less_than":
+      return value < threshold;
+    default:
+      return value <= threshold;
+  }
+}
+
+/** Returns filters for the events whose own value meets the threshold of PER_EVENT. */
+export function meetingFilters(draft: Draft): readonly FilterRow[] {
+  const { alertType, projection, operator: sign } = draft;
+  const value = toNumber(draft.value);
+  if (alertType !== "PER_EVENT" || value === undefined) return [];
+  // The rate of an event is 1 with an error and 0 without; filters know the error alone.
+  if (projection === "error_rate") {
+    return [
+      ...(isMet(sign, 0, value) ? [] : [{ field: "error", operator: "exists" } as const]),
+      ...(isMet(sign, 1, value) ? [] : [{ field: "error", operator: "not exists" } as const]),
+    ];
+  }
+  const field = eventFilterField(projection);
+  const isAbove = sign.startsWith("greater");
+  const operator = isAbove ? "greater than" : "less than";
+  // Filters leave the bound itself out: the least step takes it in.
+  const step = sign.endsWith("equal") ? Math.max(Math.abs(value) * 1e-12, 1e-12) : 0;
+  return [{ field, operator, value: isAbove ? value - step : value + step, type: "number" }];
 }
 
 /** Returns the aggregation that a draft can have: events are counted. */
