@@ -28,11 +28,11 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
   const fields = useEventFields();
   const { from, to } = useMemo(() => boundsOf(range, openedMs), [range, openedMs]);
   const chosen = { filters: filters.map(toMessage), dateRange: { gte: from, lte: to ?? openedMs } };
-  const found = useRpc(
-    ExportService.method.searchEvents,
-    { ...chosen, limit: 1, projections: ["event_id"] },
-    { keepsPrevious: true },
-  );
+  const found = useRpc(ExportService.method.searchEvents, {
+    ...chosen,
+    limit: 1,
+    projections: ["event_id"],
+  });
   const add = useRpcMutation(DatapointService.method.createDatapointsFromEvents, {
     changes: [
       DatapointService.method.listDatapoints,
@@ -45,7 +45,7 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
       onClose();
     },
   });
-  const count = found.data?.count ?? 0;
+  const count = found.data?.count;
   const error = add.error ?? found.error;
   return (
     <Dialog
@@ -59,11 +59,11 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
           <Button onClick={onClose}>Cancel</Button>
           <Button
             variant="primary"
-            disabled={count === 0}
+            disabled={count === undefined || count === 0}
             busyLabel={add.isPending && "Adding"}
             onClick={() => add.mutate({ ...chosen, selectAll: true, datasetId })}
           >
-            {`Add ${formatCounted(count, "event")}`}
+            {count === undefined ? "Add events" : `Add ${formatCounted(count, "event")}`}
           </Button>
         </>
       }
@@ -74,7 +74,8 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
           <FilterBar filters={filters} fields={fields} onChange={setFilters} />
         </div>
         <p role="status">
-          {found.data ? `Matching: ${formatCounted(count, "event")}` : "Counting events…"}
+          {found.isPending ? "Counting events…" : null}
+          {count === undefined ? null : `Matching: ${formatCounted(count, "event")}`}
         </p>
         {error ? <ErrorState error={error} isInline /> : null}
       </div>
