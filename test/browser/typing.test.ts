@@ -68,6 +68,50 @@ describe("text of something new", () => {
   });
 });
 
+describe("the name of a project", () => {
+  test("is kept while its form is left, and the browser asks before it is lost", async () => {
+    const { page, faults } = await app.open(path("settings?tab=general"));
+    const description = page.getByLabel("Description", { exact: true });
+    await description.fill("Half a description");
+
+    await page.getByRole("tab", { name: "Keys" }).click();
+    await linkOf(page, "Queues").click();
+    await page.getByRole("heading", { name: "Queues" }).waitFor();
+    await page.goBack();
+    await page.getByRole("tab", { name: "General" }).click();
+
+    await expect.poll(() => description.inputValue(), patience).toBe("Half a description");
+    const question = page.waitForEvent("dialog");
+    await page.evaluate("void setTimeout(() => location.reload())");
+    const dialog = await question;
+    expect(dialog.type()).toBe("beforeunload");
+    await dialog.dismiss();
+    expect(faults).toEqual([]);
+  });
+
+  test("stays as another tab has made it while this one changes the description", async () => {
+    const address = path("settings?tab=general");
+    const [here, there] = [await app.open(address), await app.open(address)];
+    const save = async (page: Page, field: string, text: string): Promise<void> => {
+      await page.getByLabel(field, { exact: true }).fill(text);
+      await page.getByRole("button", { name: "Save changes" }).click();
+      await page.getByText("Saved.").waitFor();
+    };
+    await here.page.getByLabel("Name", { exact: true }).waitFor();
+
+    await save(there.page, "Name", "renamed there");
+    await save(here.page, "Description", "described here");
+
+    const name = here.page.getByLabel("Name", { exact: true });
+    await expect.poll(() => name.inputValue(), patience).toBe("renamed there");
+    await here.page.reload();
+    await expect.poll(() => name.inputValue(), patience).toBe("renamed there");
+    const description = here.page.getByLabel("Description", { exact: true });
+    expect(await description.inputValue()).toBe("described here");
+    expect([...here.faults, ...there.faults]).toEqual([]);
+  });
+});
+
 describe("a dialog", () => {
   test.each([
     { place: "queues", opener: "Create queue", field: "Name" },

@@ -2,14 +2,14 @@
 // is closed. Nothing of it is stored: it may hold data of the project.
 
 import { useState } from "react";
-import { useCurrentProjectId } from "../api/project.ts";
+import { useProjectId } from "../api/project.ts";
 
 /** The browser asks before it closes or loads a page anew while there are drafts. */
 addEventListener("beforeunload", (event) => {
   if (drafts.size > 0) event.preventDefault();
 });
 
-/** By project and key. Signing out loads the app anew, which empties it. */
+/** By project, if there is one, and key. Signing out loads the app anew, which empties it. */
 const drafts = new Map<string, unknown>();
 
 export type DraftState<T> = {
@@ -25,7 +25,7 @@ export type DraftState<T> = {
  * too. Without a key, the draft ends with its component.
  */
 export function useDraft<T>(key: string | undefined, initial: T): DraftState<T> {
-  const projectId = useCurrentProjectId();
+  const projectId = useProjectId() ?? "";
   const place = key === undefined ? undefined : `${projectId} ${key}`;
   const [draft, setState] = useState(() =>
     place !== undefined && drafts.has(place) ? (drafts.get(place) as T) : initial,

@@ -3,6 +3,7 @@
 import { Archive, Plus } from "lucide-react";
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
+import { toChanged } from "../../api/changes.ts";
 import { Button } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Field, TextArea } from "../../design/input.tsx";
@@ -11,6 +12,7 @@ import { showToast } from "../../design/toast.tsx";
 import { Identifier, KeyValue, Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
+import { useDraft } from "../../shell/drafts.ts";
 import { faultOf } from "../charts/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
 import { OtherFault } from "./other-fault.tsx";
@@ -61,30 +63,35 @@ export function General({ scope, data, onArchived }: GeneralProps) {
 type NameFormProps = { readonly scope: ScopeRef; readonly data: ScopeData };
 
 function NameForm({ scope, data }: NameFormProps) {
-  const [name, setName] = useState(data.name);
-  const [description, setDescription] = useState(data.description ?? "");
-  const { rename, isPending, error } = useRename(scope, () =>
-    showToast({ text: "Saved.", tone: "good" }),
-  );
+  const stored = { name: data.name, description: data.description ?? "" };
+  // The draft holds changed fields alone: another person may have changed the others meanwhile.
+  const { draft, setDraft } = useDraft<Partial<typeof stored>>(`scope ${scope.id}`, {});
+  const { name, description } = { ...stored, ...draft };
+  const change = (part: Partial<typeof stored>) =>
+    setDraft(toChanged(stored, { ...stored, ...draft, ...part }));
+  const { rename, isPending, error } = useRename(scope, () => {
+    setDraft({});
+    showToast({ text: "Saved.", tone: "good" });
+  });
   const { update } = scopeActs[scope.level];
   const isReadOnly = !useMay(scope)(update);
   const hasDescription = scope.level === "workspace" || scope.level === "project";
-  const isChanged = name !== data.name || description !== (data.description ?? "");
+  const isChanged = Object.keys(draft).length > 0;
   return (
     <form
       className="settings-form"
       onSubmit={(event) => {
         event.preventDefault();
         if (isReadOnly) return;
-        rename({ name: name.trim(), ...(hasDescription && { description }) });
+        rename({ ...draft, ...(draft.name !== undefined && { name: name.trim() }) });
       }}
     >
       <TextField
         label="Name"
         error={faultOf(error, "name")}
         value={name}
-        readOnly={isReadOnly}
-        onChange={setName}
+        readOnly={isReadOnly || isPending}
+        onChange={(text) => change({ name: text })}
       />
       {hasDescription ? (
         <Field label="Description" error={faultOf(error, "description")}>
@@ -93,8 +100,8 @@ function NameForm({ scope, data }: NameFormProps) {
               {...ids}
               isInvalid={isInvalid}
               value={description}
-              readOnly={isReadOnly}
-              onChange={(event) => setDescription(event.target.value)}
+              readOnly={isReadOnly || isPending}
+              onChange={(event) => change({ description: event.target.value })}
             />
           )}
         </Field>

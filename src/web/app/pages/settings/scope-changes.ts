@@ -68,7 +68,7 @@ export function useCreateBelow({ level, id }: ScopeRef, onDone: () => void) {
   };
 }
 
-/** Changes name and description. */
+/** Changes name and description, as far as they are given. */
 export function useRename({ level, id }: ScopeRef, onDone: () => void) {
   const options = useChangeOptions(onDone);
   const org = useRpcMutation(OrganizationService.method.updateOrganization, options);
@@ -79,9 +79,9 @@ export function useRename({ level, id }: ScopeRef, onDone: () => void) {
   return {
     isPending: state.isPending,
     error: state.error,
-    rename: (fields: ScopeFields) => {
-      if (level === "org") org.mutate({ orgId: id, name: fields.name });
-      if (level === "dataplane") dataplane.mutate({ virtualDataplaneId: id, name: fields.name });
+    rename: (fields: Partial<ScopeFields>) => {
+      if (level === "org") org.mutate({ orgId: id, ...fields });
+      if (level === "dataplane") dataplane.mutate({ virtualDataplaneId: id, ...fields });
       if (level === "workspace") workspace.mutate({ workspaceId: id, ...fields });
       if (level === "project") project.mutate({ projectId: id, ...fields });
     },
