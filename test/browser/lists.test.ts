@@ -267,3 +267,20 @@ describe("a list whose next page cannot be read", () => {
     expect(faults).toEqual([]);
   });
 });
+
+test("a list shows that it has the focus before a key has led to a row", async () => {
+  const { page, faults } = await app.open(path("evaluators"));
+  const list = page.getByRole("grid", { name: "Evaluators" });
+  const ring = () => page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
+  await list.getByText("short").first().waitFor();
+  await page.getByRole("main").getByRole("link", { name: "New evaluator" }).focus();
+
+  await page.keyboard.press("Tab");
+  expect(await list.and(page.locator(":focus")).count()).toBe(1);
+  expect(await ring()).toBe("solid");
+  await page.keyboard.press("j");
+
+  await expect.poll(ring, patience).toBe("none");
+  expect(await list.locator('[data-active="true"]').count()).toBe(1);
+  expect(faults).toEqual([]);
+});

@@ -7,6 +7,8 @@ import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
 import type { TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
+import { findOverlaps } from "./support/overlaps.ts";
+import { findSideways } from "./support/sideways.ts";
 
 const steps = 120;
 const failedStep = 80;
@@ -201,6 +203,78 @@ describe("a session that is read anew", () => {
 
     expect(await notice.isVisible()).toBe(true);
     expect(await page.getByText("Loading more events").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("names as long as the service takes", () => {
+  const long = "n".repeat(200);
+
+  async function sendLongNames(): Promise<Readonly<Record<"prompt" | "queue", string>>> {
+    const call = (path: string, body: unknown) =>
+      app.call("POST", path, body) as Promise<Record<string, never>>;
+    await call("/v1/runs", { run_id: "long-run", name: long, status: "completed" });
+    const times = { start_time: Date.now() - 60_000, end_time: Date.now() - 59_000 };
+    const common = { session_id: "long-names", event_name: long, source: "evaluation", ...times };
+    const metrics = { quality: 0.5, [long]: true };
+    const metadata = { run_id: "long-run", datapoint_id: "one" };
+    await call("/events/batch", {
+      events: [
+        { ...common, event_id: "long-names", event_type: "session", inputs, metrics, metadata },
+        {
+          ...common,
+          event_id: "failed",
+          event_type: "model",
+          error: "the bank answered 503",
+          inputs: {},
+          outputs: { role: "assistant", content: "hello\n".repeat(200) },
+        },
+      ],
+    });
+    await call("/v1/metrics", {
+      name: long,
+      type: "HUMAN",
+      return_type: "categorical",
+      criteria: long,
+      categories: [{ category: long, score: 1 }],
+    });
+    const queue = await call("/v1/queues", { name: long, event_ids: ["failed"] });
+    const template = [{ role: "system", content: `Greet {{ ${long} }}.` }];
+    const prompt = await call("/v1/configurations", {
+      name: long,
+      provider: "openai",
+      parameters: { call_type: "chat", model: "gpt-5", template },
+    });
+    return { queue: String(queue["queue"]?.["id"]), prompt: String(prompt["insertedId"]) };
+  }
+
+  test("stay within their cards, heads and fields", async () => {
+    const ids = await sendLongNames();
+    const { page, faults, picture } = await app.open("/app/components");
+    const found: string[] = [];
+
+    for (const [place, shows] of [
+      ["experiments/long-run", "quality"],
+      ["evaluators/new", "Try it on events"],
+      [`prompts/${ids.prompt}`, "Variables"],
+      [`queues/${ids.queue}/annotate`, "0 of 1 given"],
+    ] as const) {
+      await page.goto(`${app.projectUrl}/${place}`);
+      await page.getByText(shows).first().waitFor();
+      await page
+        .getByText(/n{200}/)
+        .first()
+        .waitFor({ state: "attached" });
+      await page.locator(".loading, .skeleton").first().waitFor({ state: "detached" });
+      await picture(`long-names-${place.split("/")[0]}`);
+      const wrong = [...(await findSideways(page)), ...(await findOverlaps(page))];
+      found.push(...wrong.map((one) => `${place}: ${one}`));
+    }
+
+    expect(found).toEqual([]);
+    // The error of a reviewed event keeps its height above a long answer.
+    const error = page.getByRole("group", { name: "Error of the event" });
+    expect((await error.boundingBox())?.height).toBeGreaterThan(40);
     expect(faults).toEqual([]);
   });
 });

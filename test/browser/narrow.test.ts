@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { agentTrace } from "./support/agent-trace.ts";
 import type { TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
+import { findOverlaps } from "./support/overlaps.ts";
 import { findSideways } from "./support/sideways.ts";
 
 async function prepare(app: TestApp): Promise<void> {
@@ -169,6 +170,62 @@ describe("a narrow window", () => {
     const [revokeLeft] = await edgesOf(revoke);
     const end = page.getByRole("row").nth(1).getByRole("cell").nth(2);
     expect((await edgesOf(end))[0]).toBeLessThan(revokeLeft);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("a window of twice the zoom", () => {
+  const zoomed = { width: 640, height: 400 };
+
+  test("has the rows of the list of traces in reach", async () => {
+    const { page, faults, picture } = await app.open(path("traces"));
+    await page.setViewportSize(zoomed);
+    const row = page.getByRole("row").filter({ hasText: "refund-agent" });
+    await row.getByText("m ago").first().waitFor();
+    await picture("low-traces");
+
+    await row.getByText("refund-agent").first().click();
+
+    await page.waitForURL("**/traces/refund*");
+    expect(faults).toEqual([]);
+  });
+
+  test("shows a session as a flame graph", async () => {
+    const { page, faults, picture } = await app.open(path("traces/refund?view=flame"));
+    await page.setViewportSize(zoomed);
+    const graph = page.getByRole("application");
+    await graph.waitFor();
+    await picture("low-flame");
+
+    expect((await graph.boundingBox())?.height).toBeGreaterThan(40);
+    expect(await findSideways(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
+
+/** Whether all of a text is in its element. Runs in the page. */
+function isWhole(shown: unknown): boolean {
+  const { scrollWidth, clientWidth } = shown as Record<"scrollWidth" | "clientWidth", number>;
+  return scrollWidth <= clientWidth + 1;
+}
+
+describe("a window of 320 pixels", () => {
+  test.each([
+    { place: "traces", title: "heading", name: "Traces", least: 40 },
+    { place: "traces/refund", title: "link", name: "Traces", least: 40 },
+    { place: "experiments", title: "heading", name: "Experiments", least: 80 },
+    { place: "charts/edit", title: "textbox", name: "Name of the chart", least: 100 },
+  ] as const)("has the title beside the acts: $place", async ({ place, title, name, least }) => {
+    const { page, faults, picture } = await app.open(path(place), narrow);
+    await page.setViewportSize({ width: 320, height: 568 });
+    const shown = page.getByRole("main").getByRole(title, { name, exact: true });
+    await shown.waitFor();
+    await picture(`320-${place.replace("/", "-")}`);
+
+    expect(await shown.evaluate(isWhole)).toBe(true);
+    expect((await shown.boundingBox())?.width).toBeGreaterThan(least);
+    expect(await findOverlaps(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     expect(faults).toEqual([]);
   });
 });

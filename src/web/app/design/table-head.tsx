@@ -52,12 +52,16 @@ export function TableHead<Item extends RowData>({
             >
               {isSortable ? (
                 <button type="button" onClick={header.column.getToggleSortingHandler()}>
-                  {column.header}
+                  <span className="truncate" title={column.header}>
+                    {column.header}
+                  </span>
                   {order === "asc" ? <ArrowUp aria-hidden /> : null}
                   {order === "desc" ? <ArrowDown aria-hidden /> : null}
                 </button>
               ) : (
-                <span className="truncate">{column.header}</span>
+                <span className="truncate" title={column.header}>
+                  {column.header}
+                </span>
               )}
               <span
                 className="table-edge"

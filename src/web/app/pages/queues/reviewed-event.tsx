@@ -19,7 +19,7 @@ export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
   return (
     <article aria-label="Event">
       <p className="soft">
-        <b>{eventName}</b> {eventType} <Identifier value={eventId} />
+        <b dir="auto">{eventName}</b> {eventType} <Identifier value={eventId} />
       </p>
       {event.error === undefined ? null : (
         <div className="failure-box review-failure" role="group" aria-label="Error of the event">
