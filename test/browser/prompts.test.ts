@@ -1,8 +1,23 @@
 // Prompts in a real browser: made, edited into a version, compared, deployed, and used.
 
-import { describe, expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { env } from "node:process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { providersOf } from "../support/chats.ts";
+import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
 import type { TestApp } from "./support/app.ts";
 import { givenApp } from "./support/given-app.ts";
+
+const run = promisify(execFile);
+
+let standIn: StandIn;
+
+beforeAll(async () => {
+  standIn = await startOpenAiStandIn();
+});
+
+afterAll(() => standIn.stop());
 
 async function prepare(app: TestApp): Promise<void> {
   await app.call("POST", "/v1/configurations", {
@@ -18,7 +33,7 @@ async function prepare(app: TestApp): Promise<void> {
   });
 }
 
-const app = givenApp({ prepare });
+const app = givenApp({ prepare, flags: () => ({ providers: providersOf(standIn) }) });
 
 const path = (): string => `/app/p/${app.service.projectId}/prompts`;
 
@@ -42,6 +57,22 @@ describe("prompts", () => {
 
     expect(await findings()).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  test("are called by the commands that are there to copy, as they stand", async () => {
+    const { page, faults } = await app.open(path());
+    await page.getByRole("row").filter({ hasText: "greeting" }).click();
+    await page.getByRole("tab", { name: "Use" }).click();
+
+    for (const name of ["Waggle's own call", "As the API of OpenAI"]) {
+      const command = await page.getByLabel(name, { exact: true }).textContent();
+      const { stdout } = await run("sh", ["-c", command ?? ""], {
+        env: { ...env, WAGGLE_API_KEY: app.service.projectKey },
+      });
+      expect(JSON.parse(stdout)).toMatchObject({ choices: [{ message: { role: "assistant" } }] });
+    }
+
     expect(faults).toEqual([]);
   });
 

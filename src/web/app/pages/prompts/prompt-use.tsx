@@ -2,11 +2,13 @@
 
 import { useState } from "react";
 import type { Configuration } from "../../../../../gen/waggle/v1/configuration_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
 import { Select } from "../../design/input.tsx";
 import { Copy } from "../../design/values.tsx";
 import { environments, toContent, variablesOf } from "./prompt-content.ts";
 
 export function PromptUse({ prompt }: { readonly prompt: Configuration }) {
+  const project = useCurrentProjectId();
   const deployed = environments.filter((name) => prompt.env.includes(name));
   const [environment, setEnvironment] = useState<string>(deployed.at(-1) ?? "");
   const { messages } = toContent(prompt.provider, prompt.parameters);
@@ -30,7 +32,7 @@ export function PromptUse({ prompt }: { readonly prompt: Configuration }) {
           onChange={setEnvironment}
         />
       </div>
-      <Snippet title="Waggle's own call" text={curl("/chat", body)} />
+      <Snippet title="Waggle's own call" text={curl("/chat", { project, ...body })} />
       <Snippet title="As the API of OpenAI" text={curl("/v1/chat/completions", body)} />
       <p className="soft">
         The template comes first, filled from inputs; then the messages of the call. The model and
