@@ -99,7 +99,8 @@ async function* readCsv(): AsyncGenerator<unknown, void> {
   };
   const cast = (cell: string, { column }: { readonly column: string | number }): string =>
     isExport && column === "linked_event" ? fromTextCell(cell) : cell;
-  const parser = Readable.from(pieces()).pipe(parse({ columns, bom: true, cast }));
+  const options = { columns, bom: true, cast, skip_empty_lines: true };
+  const parser = Readable.from(pieces()).pipe(parse(options));
   try {
     yield* parser as AsyncIterable<unknown>;
   } catch (error) {
