@@ -270,7 +270,7 @@ describe("an alert that is not saved", () => {
     await link.click();
     await asked.getByRole("button", { name: "Leave" }).click();
 
-    await page.getByRole("heading", { name: "Traces" }).waitFor();
+    await page.getByRole("heading", { name: "Traces", exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -280,7 +280,7 @@ describe("an alert that is not saved", () => {
 
     await page.getByRole("navigation").getByRole("link", { name: "Traces" }).click();
 
-    await page.getByRole("heading", { name: "Traces" }).waitFor();
+    await page.getByRole("heading", { name: "Traces", exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 });

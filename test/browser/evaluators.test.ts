@@ -230,7 +230,7 @@ describe("an unsaved draft", () => {
     });
     await page.clock.install();
     await page.getByRole("link", { name: "Playground" }).first().click();
-    await page.getByRole("heading", { name: "Playground" }).waitFor();
+    await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     await page.clock.fastForward(60_000);
     await page.goBack();
 

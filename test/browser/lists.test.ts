@@ -218,7 +218,7 @@ describe("a list that cannot be read again", () => {
 
     // The answer is old by now, so that the page reads it again.
     await page.getByRole("navigation").getByRole("link", { name: "Playground" }).first().click();
-    await page.getByRole("heading", { name: "Playground" }).waitFor();
+    await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     await page.clock.fastForward(60_000);
     await page.goBack();
 

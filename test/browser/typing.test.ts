@@ -34,7 +34,7 @@ describe("text of something new", () => {
     await page.keyboard.type("# half a thought");
 
     await linkOf(page, "Traces").click();
-    await page.getByRole("heading", { name: "Traces" }).waitFor();
+    await page.getByRole("heading", { name: "Traces", exact: true }).waitFor();
     await page.goBack();
 
     await code.getByText("# half a thought").waitFor();
@@ -76,7 +76,7 @@ describe("the name of a project", () => {
 
     await page.getByRole("tab", { name: "Keys" }).click();
     await linkOf(page, "Queues").click();
-    await page.getByRole("heading", { name: "Queues" }).waitFor();
+    await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
     await page.goBack();
     await page.getByRole("tab", { name: "General" }).click();
 

@@ -62,12 +62,14 @@ export const runColumns: readonly Column<Run>[] = [
 ];
 
 function Scores({ runId }: { readonly runId: string }) {
-  const { data } = useRpc(RunService.method.getRunResult, { runId }, { staleMs });
-  const details = data?.metrics?.details ?? [];
+  const { data, error } = useRpc(RunService.method.getRunResult, { runId }, { staleMs });
+  // The cell is a link, which must have text at any time.
+  if (!data) return error ? <span title={error.message}>not read</span> : "…";
+  const details = data.metrics?.details ?? [];
   const scored = details.filter(({ aggregate }) => aggregate !== undefined);
   const nameOf = namesOf(details);
   const text = scored.map((detail) => `${nameOf(detail)} ${formatScore(detail.aggregate)}`);
-  if (data && scored.length === 0) return "–";
+  if (scored.length === 0) return "–";
   return (
     <span className="scores truncate" title={text.join("\n")}>
       {scored.slice(0, 4).map((detail) => (
