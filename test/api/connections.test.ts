@@ -205,12 +205,15 @@ describe("bodies that stall", () => {
   });
 
   test("a refusal does not wait for the body", async () => {
-    const raw = openRaw(service.url);
+    // Longer than the test waits for the refusal.
+    const own = await startTransport({ bodyStallMs: 60_000 });
+    const raw = openRaw(own.url);
     raw.send("POST /events HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
     const text = await raw.until(/Not found/, 10_000);
     expect(text).toMatch(/^HTTP\/1\.1 404 /);
     expect(text.toLowerCase()).toContain("connection: close");
     await raw.closed(10_000);
+    await own.stop();
   });
 });
 

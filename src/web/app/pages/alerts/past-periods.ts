@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 const counts: Readonly<Record<string, number>> = { DAILY: 30, WEEKLY: 12, MONTHLY: 12 };
 const hours = 72;
 
-/** Returns the Unix milliseconds of whole periods in UTC, of which the last one has ended. */
+/** Returns the range of the last whole periods before the current one, in UTC milliseconds. */
 export function pastPeriods(frequency: string, nowMs: number): { from: number; to: number } {
   const count = counts[frequency] ?? hours;
   const now = new Date(nowMs);
