@@ -393,6 +393,32 @@ describe("record", () => {
     expect(session.event.end_time).toBe(1_700_000_009_500);
   });
 
+  test("an event without an end lasts for its duration in the times of its session", async () => {
+    const start_time = 1_700_000_000_000;
+    const lasting = (session_id: string, duration: number): EventWrite => {
+      const { end_time: _, ...event } = anEvent({ session_id, start_time, duration });
+      return event;
+    };
+    const endOf = async (session_id: string) =>
+      ((await sessions.get(projectId, session_id)).event.end_time ?? 0) - start_time;
+    const session_id = createUuid();
+
+    const first = lasting(session_id, 1_500.25);
+    await recorder.record(projectId, [first]);
+    expect(await endOf(session_id)).toBe(1_500.25);
+    await recorder.record(projectId, [lasting(session_id, 4_000)]);
+    expect(await endOf(session_id)).toBe(4_000);
+    await recorder.update(projectId, { event_id: first.event_id, duration: 5_000 });
+    expect(await endOf(session_id)).toBe(5_000);
+    await recorder.record(projectId, [lasting(session_id, -7_000), lasting(session_id, 1e300)]);
+    expect(await endOf(session_id)).toBe(5_000);
+    const ended = lasting(session_id, 9_000);
+    await recorder.record(projectId, [{ ...ended, end_time: start_time + 6_000 }]);
+    expect(await endOf(session_id)).toBe(6_000);
+    await recorder.update(projectId, { event_id: ended.event_id, duration: 8_000 });
+    expect(await endOf(session_id)).toBe(6_000);
+  });
+
   test("deleting a session leaves nothing of it", async () => {
     const session_id = createUuid();
     const event = anEvent({ session_id });

@@ -54,10 +54,11 @@ function setOf(
 }
 
 const given: readonly EventWrite[] = [
-  { event_id: "model", session_id: "session", event_type: "model", metadata: { total_tokens: 5 } },
-  { event_id: "tool", session_id: "session", event_type: "tool", error: "broken" },
+  { event_id: "model", event_type: "model", end_time: 9, metadata: { total_tokens: 5 } },
+  { event_id: "tool", event_type: "tool", duration: 1, error: "broken" },
 ].map(
-  (event) => ({ ...event, event_name: "a", source: "test", start_time: 1, end_time: 9 }) as never,
+  (event) =>
+    ({ ...event, session_id: "session", event_name: "a", source: "test", start_time: 1 }) as never,
 );
 
 /** Creates a project with two events in a session, whose catalogue knows the fields of updates. */
@@ -118,7 +119,6 @@ const plain = {
   source: fc.constantFrom("test", "other"),
   parent_id: fc.constantFrom("tool", "session"),
   error: fc.constantFrom("", "broken"),
-  duration: fc.constantFrom(1.5, 2.5),
   config: bucket,
   inputs: bucket,
   metadata: bucket,
@@ -126,7 +126,7 @@ const plain = {
 };
 
 const requiredKeys: ["event_id"] = ["event_id"];
-const aPlainUpdate = fc.record(plain, { requiredKeys });
+const aPlainUpdate = fc.record({ ...plain, duration: fc.constantFrom(1, 12.5) }, { requiredKeys });
 const uncounted = fc.record({ a: fc.nat(9), "b\u0000": fc.string() }, { requiredKeys: [] });
 const anUncountedUpdate = fc.record(
   { ...plain, config: uncounted, inputs: bucket, metadata: uncounted },
@@ -139,6 +139,7 @@ const anUpdate = fc.record(
     event_type: fc.constantFrom("model", "tool", "session"),
     session_id: fc.constantFrom("session", "other"),
     children_ids: fc.subarray(["tool", "other"]),
+    duration: fc.constantFrom(1.5, 12.5),
     start_time: fc.constantFrom(1, 2),
     end_time: fc.constantFrom(9, 20),
     metadata: fc.dictionary(fc.string(), fc.jsonValue()),

@@ -11,7 +11,7 @@ import { totalsTermsOf } from "../sessions/totals-change.ts";
 import { bytesOfRequests, type Derivations, timesOf } from "./apply-writes.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Submitted, toSubmitted } from "./entries.ts";
-import type { StoredEvent } from "./event.ts";
+import { lastTimeOf, type StoredEvent } from "./event.ts";
 import { hoursOf } from "./mark-store.ts";
 import { foldEntry, type ToEvent, type WrittenChange } from "./merge-held.ts";
 import { isLong } from "./row-json.ts";
@@ -139,13 +139,12 @@ type Built = {
 };
 
 function toStub(projectId: string, event: StoredEvent): Stub {
-  const start_time_us = toMicroseconds(event.start_time);
   return {
     project_id: projectId,
     event_id: event.event_id,
     event_name: event.event_name,
-    start_time_us,
-    end_time_us: event.end_time === null ? start_time_us : toMicroseconds(event.end_time),
+    start_time_us: toMicroseconds(event.start_time),
+    end_time_us: toMicroseconds(lastTimeOf(event)),
   };
 }
 

@@ -26,10 +26,10 @@ const storedBytesMax = Math.floor((eventBytesMax - bytesMax) / compressionMax);
 
 /**
  * Applies and commits several requests' updates without reading their events. The updates may set
- * names, errors, durations and keys of buckets that the catalogue knows; totals and estimates of
- * cost must not depend on these keys, and the events must exist. Returns the outcomes of each
- * request's writes; undefined if nothing was stored. Stores nothing for projects with a listener,
- * nor inside a transaction, which a failure would end.
+ * names, errors and keys of buckets that the catalogue knows; totals and estimates of cost must not
+ * depend on these keys, and the events must exist. Returns the outcomes of each request's writes;
+ * undefined if nothing was stored. Stores nothing for projects with a listener, nor inside a
+ * transaction, which a failure would end.
  */
 export type ApplyUnread = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 
@@ -59,8 +59,8 @@ export function createApplyUnread(database: Database, derivations: Derivations):
     const given = mergeChanges({ event_id: entry.eventId }, entry.changes);
     const types = typesOf(entry, given);
     if (types.length === 0) return undefined;
-    const { event_id: _, duration, error, ...rest } = given;
-    const row: Record<string, unknown> = { ...rest, types, duration_ms: duration };
+    const { event_id: _, error, ...rest } = given;
+    const row: Record<string, unknown> = { ...rest, types };
     for (const bucket of buckets) if (isEmpty(given[bucket])) row[bucket] = undefined;
     if (error !== undefined) {
       row["sets_error"] = true;
@@ -100,7 +100,6 @@ const unreadFields: ReadonlySet<string> = new Set([
   "source",
   "parent_id",
   "error",
-  "duration",
 ]);
 
 /** Returns whether an update is merged without knowing its event. */

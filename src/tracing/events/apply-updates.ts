@@ -11,7 +11,7 @@ import { outcomesOf, tryStatement } from "./apply-new.ts";
 import type { Derivations } from "./apply-writes.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entry, toSubmitted } from "./entries.ts";
-import { isSession } from "./event.ts";
+import { type EventFields, isSession } from "./event.ts";
 import { fieldsOfHeld, type HeldEvent } from "./held-event.ts";
 import { hoursOf } from "./mark-store.ts";
 import { compressionMax, mergePair, type Merging, rowLengthMax } from "./merge-held.ts";
@@ -122,8 +122,14 @@ function isPlain({ changes }: Entry, held: HeldEvent): boolean {
       isSame(fields.session_id, held.session_id) &&
       isSame(fields.event_type, held.event_type) &&
       isSame(fields.start_time, held.start_time) &&
-      (isOfSession || isSame(fields.end_time, held.end_time)),
+      (isOfSession || isSameEnd(fields, held)),
   );
+}
+
+/** Returns whether the last time at which the event was active stays. */
+function isSameEnd({ end_time, duration }: EventFields, held: HeldEvent): boolean {
+  if (!isSame(end_time, held.end_time)) return false;
+  return held.end_time !== null || isSame(duration, held.duration);
 }
 
 /** Returns whether a field is not given, or given as it is. */

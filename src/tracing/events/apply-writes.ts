@@ -10,7 +10,7 @@ import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
-import { type EstimateCost, isSession } from "./event.ts";
+import { type EstimateCost, isSession, lastTimeOf } from "./event.ts";
 import { hoursOf, markHours } from "./mark-store.ts";
 import type { Change, Refusal } from "./merge.ts";
 import {
@@ -193,8 +193,7 @@ export async function timesOf(
     if (isSession(after)) continue;
     const key = keyOf(projectId, after.session_id);
     const start = toMicroseconds(after.start_time);
-    // An event without an end still proves that the session was active at its start.
-    const end = after.end_time === null ? start : toMicroseconds(after.end_time);
+    const end = toMicroseconds(lastTimeOf(after));
     const known = times.get(key);
     times.set(key, {
       project_id: projectId,

@@ -1,7 +1,7 @@
 // Gathers one commit's changes by id, with the session that its events name, and settles clashes
 // between its writes in their order. Source: docs/decisions.md, 5 and 6.
 
-import { type EventFields, isSession, unknownName } from "./event.ts";
+import { type EventFields, isSession, lastTimeOf, unknownName } from "./event.ts";
 import {
   applyPending,
   type Change,
@@ -122,7 +122,11 @@ function entryOf(entries: Map<string, Entry>, set: WriteSet, eventId: string): E
 // The session of an event exists as soon as the event does, whether or not it was started.
 function widenStub(session: Entry, set: WriteSet, fields: EventFields): void {
   const start = fields.start_time ?? set.receivedAtMs;
-  const end = fields.end_time ?? start;
+  const end = lastTimeOf({
+    start_time: start,
+    end_time: fields.end_time,
+    duration: fields.duration,
+  });
   const name = set.sessionNames.get(session.eventId);
   session.stub = {
     event_type: "session",

@@ -100,5 +100,26 @@ export function isSession(event: {
   return event.event_type === "session" && event.session_id === event.event_id;
 }
 
+/**
+ * Exclusive maximum of Unix milliseconds whose microseconds are exact in a double: years 1684 to
+ * 2255.
+ */
+export const timeMsMax = 2 ** 53 / 1000;
+
+/**
+ * Returns the last time at which an event was active, in Unix milliseconds: its end; without one,
+ * its start plus its duration. A duration below zero, or past `timeMsMax`, counts as none.
+ */
+export function lastTimeOf(event: {
+  readonly start_time: number;
+  readonly end_time?: number | null | undefined;
+  readonly duration?: number | null | undefined;
+}): number {
+  const { start_time, end_time, duration } = event;
+  if (end_time != null) return end_time;
+  const last = start_time + Math.max(duration ?? 0, 0);
+  return last < timeMsMax ? last : start_time;
+}
+
 /** Value of `source` and `event_name` if the writer gave none. */
 export const unknownName = "unknown";

@@ -66,6 +66,7 @@ export type CountedEvent = Pick<
   | "feedback"
   | "start_time"
   | "end_time"
+  | "duration"
 >;
 
 /** Returns the fields of a held event that a merge compares, without the payload. */
@@ -90,7 +91,7 @@ const someFeedback: JsonObject = { given: true };
 
 /** Returns the counted fields of a held event. */
 export function countHeld(held: HeldEvent, eventType: EventType): CountedEvent {
-  const { event_id, session_id, source, start_time, end_time, metadata } = held;
+  const { event_id, session_id, source, start_time, end_time, duration, metadata } = held;
   return {
     event_id,
     session_id,
@@ -101,6 +102,7 @@ export function countHeld(held: HeldEvent, eventType: EventType): CountedEvent {
     feedback: held.hasFeedback ? someFeedback : {},
     start_time,
     end_time,
+    duration,
   };
 }
 
@@ -110,7 +112,8 @@ export function countMerged(
   event: StoredEvent,
   fields: EventFields,
 ): CountedEvent {
-  const { event_id, session_id, event_type, source, start_time, end_time, metadata } = event;
+  const { event_id, session_id, event_type, source, metadata } = event;
+  const { start_time, end_time, duration } = event;
   const isFailed = fields.error === undefined ? held.hasError : fields.error !== "";
   const hasFeedback = held.hasFeedback || Object.keys(fields.feedback ?? {}).length > 0;
   return {
@@ -123,6 +126,7 @@ export function countMerged(
     feedback: hasFeedback ? someFeedback : {},
     start_time,
     end_time,
+    duration,
   };
 }
 

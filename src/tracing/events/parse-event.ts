@@ -13,6 +13,7 @@ import {
   type EventType,
   eventTypes,
   type EventWrite,
+  timeMsMax,
 } from "./event.ts";
 import { bucketFaultOf, lengthFaultOf, weighFields } from "./event-limits.ts";
 
@@ -33,12 +34,6 @@ export type EventInput = { readonly [B in Bucket]?: JsonObject | undefined } & {
 
 /** A session in the form of messages. */
 export type SessionInput = EventInput & { readonly session_name?: string | undefined };
-
-/**
- * Exclusive maximum of Unix milliseconds whose microseconds are exact in a double: years 1684 to
- * 2255.
- */
-export const timeMsMax = 2 ** 53 / 1000;
 
 /**
  * Returns the write of a whole event. Throws INVALID_ARGUMENT naming the field, prefixed by `path`

@@ -9,7 +9,8 @@ import type { Steps } from "../../base/paced.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
 import { buckets } from "../events/event.ts";
 import { fromEvent } from "../events/event-input.ts";
-import { type EventInput, timeMsMax } from "../events/parse-event.ts";
+import { timeMsMax } from "../events/event.ts";
+import type { EventInput } from "../events/parse-event.ts";
 
 /** A step that is not read yet. */
 type Step = {
