@@ -37,6 +37,8 @@ const byOpenInferenceKind: Readonly<Record<string, EventType>> = {
   EMBEDDING: "tool",
   RERANKER: "tool",
   GUARDRAIL: "tool",
+  EVALUATOR: "chain",
+  PROMPT: "chain",
 };
 
 // Its embeddings are calls of a model, but its exporter names retrievals as embeddings.

@@ -31,7 +31,7 @@ describe("inferEventType", () => {
       attributes: { "gen_ai.operation.name": operation },
       want: "tool",
     })),
-    ...["CHAIN", "AGENT"].map((kind) => ({
+    ...["CHAIN", "AGENT", "PROMPT", "EVALUATOR"].map((kind) => ({
       attributes: { "openinference.span.kind": kind },
       want: "chain",
     })),
