@@ -211,6 +211,32 @@ describe("messagesOf", () => {
 
     expect(inputs[0]?.parts.map(({ kind }) => kind)).toEqual(["media", "json", "json"]);
   });
+
+  const png = "data:image/png;base64,AAAA";
+  test.each([
+    { name: "OpenInference", part: { type: "image", image: { image: { url: png } } } },
+    {
+      name: "OpenTelemetry",
+      part: { type: "blob", modality: "image", mime_type: "image/png", content: "AAAA" },
+    },
+    { name: "Pydantic AI", part: { type: "binary", media_type: "image/png", content: "AAAA" } },
+  ])("shows images as $name writes them", ({ part }) => {
+    const { inputs } = messagesOf({
+      inputs: { chat_history: [{ role: "user", content: [{ type: "text", text: "Look" }, part] }] },
+    });
+
+    expect(inputs[0]?.parts[1]).toEqual({ kind: "media", media: "image", url: png });
+  });
+
+  test("shows no file of another type as an image", () => {
+    const part = { type: "blob", mime_type: "application/pdf", content: "AAAA" };
+
+    const { inputs } = messagesOf({
+      inputs: { chat_history: [{ role: "user", content: [part] }] },
+    });
+
+    expect(inputs[0]?.parts).toEqual([{ kind: "json", value: part }]);
+  });
 });
 
 describe("toCallMessages", () => {

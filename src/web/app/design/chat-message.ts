@@ -133,6 +133,8 @@ function toMedia(part: Fields): MessagePart | undefined {
 function urlOf(part: Fields): string | undefined {
   const { image_url: image, input_audio: audio, source, url, data } = part;
   const inline = part["inlineData"] ?? part["inline_data"];
+  const wrapped = openInferenceUrl(part);
+  if (wrapped !== undefined) return wrapped;
   if (typeof image === "string") return image;
   if (isFields(image) && typeof image["url"] === "string") return image["url"];
   if (isFields(audio)) return dataUrl(`audio/${String(audio["format"])}`, audio["data"]);
@@ -142,7 +144,23 @@ function urlOf(part: Fields): string | undefined {
     return dataUrl(String(type), holder["data"]);
   }
   if (typeof url === "string") return url;
-  return dataUrl(String(part["mediaType"] ?? part["mime_type"]), data);
+  const type = part["mediaType"] ?? part["media_type"] ?? part["mime_type"];
+  return dataUrl(String(type), data ?? contentOfBlob(part));
+}
+
+/** OpenInference wraps an address twice: `image: {image: {url}}`, and so for audio. */
+function openInferenceUrl(part: Fields): string | undefined {
+  for (const name of ["image", "audio"]) {
+    const outer = part[name];
+    const inner = isFields(outer) ? outer[name] : undefined;
+    if (isFields(inner) && typeof inner["url"] === "string") return inner["url"];
+  }
+  return undefined;
+}
+
+/** OpenTelemetry names bytes `blob`, Pydantic AI's earlier form `binary`. */
+function contentOfBlob({ type, content }: Fields): unknown {
+  return type === "blob" || type === "binary" ? content : undefined;
 }
 
 function dataUrl(type: string, data: unknown): string | undefined {
