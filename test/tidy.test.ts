@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { getOption, hasOption } from "@bufbuild/protobuf";
-import ts from "typescript";
+import { parseSync, Visitor } from "vite";
 import { describe, expect, test } from "vitest";
 import { http } from "../gen/google/api/annotations_pb.js";
 import { access } from "../gen/waggle/v1/options_pb.js";
@@ -88,6 +88,13 @@ describe("files", () => {
     expect(got).toEqual([]);
   });
 
+  test("write the members of a literal without a spread", () => {
+    const candidates = code.filter(({ text }) => /\.\.\.\(*[[{]/.test(text));
+    const got = candidates.flatMap(({ path, text }) => spreadLiterals(path, text));
+
+    expect(got).toEqual([]);
+  });
+
   test("hold no work put off", () => {
     const word = ["TO", "DO"].join("");
     const got = breaches(code, ({ text }) => (text.includes(word) ? word : undefined));
@@ -106,36 +113,41 @@ describe("files", () => {
 
 // A function that only returns a record of functions (a service, handlers) is as long as they are.
 function longFunctions(path: string, text: string): string[] {
-  const kind = path.endsWith(".tsx") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
   const found: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node) && "body" in node && node.body) {
-      const lines = linesOf(file, node) - innerFunctionLines(file, node.body);
-      if (lines > functionLinesMax) {
-        const { line } = file.getLineAndCharacterOfPosition(node.getStart());
-        found.push(`${path}:${line + 1}: ${lines} lines`);
-      }
-    }
-    ts.forEachChild(node, visit);
+  /** Lines of the functions directly inside each function that is open, and inside the file. */
+  const inner = [0];
+  const open = () => inner.push(0);
+  const close = ({ start, end }: { readonly start: number; readonly end: number }) => {
+    const lines = text.slice(start, end).split("\n").length;
+    const own = lines - (inner.pop() ?? 0);
+    inner.push((inner.pop() ?? 0) + lines);
+    if (own > functionLinesMax) found.push(`${path}:${lineOf(text, start)}: ${own} lines`);
   };
-  visit(file);
+  new Visitor({
+    FunctionDeclaration: open,
+    "FunctionDeclaration:exit": close,
+    FunctionExpression: open,
+    "FunctionExpression:exit": close,
+    ArrowFunctionExpression: open,
+    "ArrowFunctionExpression:exit": close,
+  }).visit(parseSync(path, text).program);
   return found;
 }
 
-function innerFunctionLines(file: ts.SourceFile, body: ts.Node): number {
-  let lines = 0;
-  const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node)) lines += linesOf(file, node);
-    else ts.forEachChild(node, visit);
-  };
-  ts.forEachChild(body, visit);
-  return lines;
+function spreadLiterals(path: string, text: string): string[] {
+  const found: string[] = [];
+  new Visitor({
+    SpreadElement({ start, argument: { type } }) {
+      if (type === "ArrayExpression" || type === "ObjectExpression") {
+        found.push(`${path}:${lineOf(text, start)}: a literal is spread`);
+      }
+    },
+  }).visit(parseSync(path, text).program);
+  return found;
 }
 
-function linesOf(file: ts.SourceFile, node: ts.Node): number {
-  const line = (position: number) => file.getLineAndCharacterOfPosition(position).line;
-  return line(node.getEnd()) - line(node.getStart()) + 1;
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
 }
 
 function importsOf({ path, text }: SourceFile): string[] {

@@ -38,13 +38,13 @@ export async function* handOff<T>(
     for (;;) {
       await changed.promise;
       changed = Promise.withResolvers<void>();
-      const next = waiting as { readonly item: T } | undefined;
+      const next = waiting;
       waiting = undefined;
       if (next !== undefined) {
         taken.resolve();
         yield next.item;
       }
-      const ended = end as { readonly failure?: unknown } | undefined;
+      const ended = end;
       if (ended === undefined) continue;
       if ("failure" in ended) throw ended.failure;
       return;

@@ -162,7 +162,12 @@ async function checkTemporal(config: Config): Promise<Finding> {
     // Imported here, because Temporal's client is large and no other check needs it.
     const { createWorkflowClient } = await import("../workflows/client.ts");
     const client = await createWorkflowClient({ ...config.temporal, address });
-    const fault = await client.findFault().finally(() => client.close());
+    let fault: string | undefined;
+    try {
+      fault = await client.findFault();
+    } finally {
+      await client.close();
+    }
     const found = `${address}, namespace ${namespace}: ${fault ?? "answers"}`;
     if (fault === undefined) return { found };
     const advice = "check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_TLS";

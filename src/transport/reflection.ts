@@ -2,7 +2,7 @@
 // Postman) see every service without a proto file.
 // Source: proto/third_party/grpc/reflection/v1/reflection.proto.
 
-/* eslint-disable @typescript-eslint/no-deprecated -- most clients still ask in v1alpha first */
+/* oxlint-disable typescript/no-deprecated -- most clients still ask in v1alpha first */
 
 import {
   createRegistry,

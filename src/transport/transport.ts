@@ -156,7 +156,7 @@ function collectServices(options: TransportOptions, closing: AbortSignal): Colle
   const reflection = reflectionHandlers(() => services);
   router.service(Health, healthHandlers(options.readiness, names, closing));
   router.service(ServerReflection, reflection);
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still ask in v1alpha first
+  // oxlint-disable-next-line typescript/no-deprecated -- clients still ask in v1alpha first
   router.service(alpha.ServerReflection, reflection);
   return { services, specs };
 }

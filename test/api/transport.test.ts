@@ -1,7 +1,7 @@
 // One port, every protocol: the same calls over gRPC, gRPC-Web, Connect and REST, and what all of
 // them share: denial, errors, reflection, health, CORS, compression, streams.
 
-/* eslint-disable @typescript-eslint/no-deprecated -- many clients ask in v1alpha */
+/* oxlint-disable typescript/no-deprecated -- many clients ask in v1alpha */
 
 import { request as httpRequest } from "node:http";
 import { create, toBinary } from "@bufbuild/protobuf";

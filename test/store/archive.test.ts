@@ -192,9 +192,8 @@ describe("countEvents", () => {
     });
     await isLocked.promise;
 
-    const got = await createEventArchive(() => hasty)
-      .countEvents([place])
-      .finally(() => hasty.close());
+    const got = await createEventArchive(() => hasty).countEvents([place]);
+    await hasty.close();
 
     expect(got).toEqual({ done: 0, left: 3 });
     await busy;

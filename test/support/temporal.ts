@@ -41,7 +41,11 @@ export async function startTestTemporal(): Promise<
     namespace,
     async stop() {
       const last = openConnection(address);
-      await last.operatorService.deleteNamespace({ namespace }).finally(() => last.close());
+      try {
+        await last.operatorService.deleteNamespace({ namespace });
+      } finally {
+        await last.close();
+      }
     },
   };
 }

@@ -127,7 +127,7 @@ function createDiscovery(options: IdentityProviderOptions): Discovery {
         // Without this, the signature is not checked, because the token comes directly from the
         // provider.
         client.enableNonRepudiationChecks,
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- a mark of danger, not of age
+        // oxlint-disable-next-line typescript/no-deprecated -- a mark of danger, not of age
         ...(isInsecure ? [client.allowInsecureRequests] : []),
       ],
     });

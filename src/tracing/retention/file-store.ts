@@ -33,7 +33,11 @@ function createFolderStore(folder: string): FileStore {
       await pipeline(bytes, createWriteStream(part, { flush: true, mode: 0o600 }));
       await rename(part, path);
       const parent = await open(dirname(path));
-      await parent.sync().finally(() => parent.close());
+      try {
+        await parent.sync();
+      } finally {
+        await parent.close();
+      }
     },
   };
 }

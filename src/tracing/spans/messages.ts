@@ -284,7 +284,7 @@ function takeFirst(source: MutableObject, keys: readonly string[]): JsonValue | 
     const value = source[key];
     if (value === undefined || value === null) continue;
     // The copy is ours, and small.
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete
+    // oxlint-disable-next-line typescript/no-dynamic-delete
     delete source[key];
     return value;
   }

@@ -25,7 +25,7 @@ const indexRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/",
   beforeLoad: () => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router's own signal
+    // oxlint-disable-next-line typescript/only-throw-error -- the router's own signal
     throw redirect({ to: "/app", replace: true });
   },
 });
@@ -42,7 +42,7 @@ const projectIndexRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "/",
   beforeLoad: ({ params }) => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router's own signal
+    // oxlint-disable-next-line typescript/only-throw-error -- the router's own signal
     throw redirect({ to: "/app/p/$projectId/traces", params, replace: true });
   },
 });

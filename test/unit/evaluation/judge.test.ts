@@ -64,7 +64,8 @@ describe("a judge's score", () => {
       aJudge({ model_provider: "openai", model_name: "gpt-4o" }),
       signal,
     );
-    const got = await opened.run(event).finally(() => own.stop());
+    const got = await opened.run(event);
+    await own.stop();
 
     expect(got.kind).toBe("score");
     expect(got.judge?.cost).toBeGreaterThan(0);

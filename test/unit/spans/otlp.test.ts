@@ -51,6 +51,7 @@ describe("JSON spans", () => {
 
   test.each<{ name: string; span: JsonObject }>([
     { name: "upper-case ids", span: { traceId: "0AF7651916CD43DD8448EB211C80319C" } },
+    // oxlint-disable-next-line no-loss-of-precision -- as JSON.parse reads it
     { name: "numbers for times", span: { startTimeUnixNano: 1_760_000_000_000_123_456 } },
     {
       name: "names for enums",

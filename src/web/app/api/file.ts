@@ -45,7 +45,7 @@ export async function readFile(request: FileRequest): Promise<Blob> {
 }
 
 function send({ projectId, path, accept, signal }: FileRequest): Promise<Response> {
-  // eslint-disable-next-line no-restricted-globals -- a file is not a message of Connect
+  // oxlint-disable-next-line no-restricted-globals -- a file is not a message of Connect
   return fetch(path, {
     credentials: "same-origin",
     headers: { accept, "x-project-id": projectId },

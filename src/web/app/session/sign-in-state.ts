@@ -114,7 +114,7 @@ export function signInAddress(returnTo: string): string {
 
 /** Ends the sign-in in this browser, and leaves the app. */
 export async function signOut(): Promise<void> {
-  // eslint-disable-next-line no-restricted-globals -- a page of sign-in, not an rpc
+  // oxlint-disable-next-line no-restricted-globals -- a page of sign-in, not an rpc
   await fetch("/auth/sign-out", { method: "POST" });
   channel.postMessage("signed out");
   globalThis.location.assign("/app");

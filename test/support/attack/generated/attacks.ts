@@ -45,7 +45,7 @@ const services: readonly DescService[] = [
   TraceService,
   ServerReflection,
   // Older clients call it.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  // oxlint-disable-next-line typescript/no-deprecated
   alpha.ServerReflection,
 ];
 

@@ -41,7 +41,7 @@ export function TraceTree(props: TraceTreeProps) {
   useEffect(() => {
     revealRow(scroller.current, place, rowHeightPx);
     // Only a new choice moves the view; the place also changes as events come in above it.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react/exhaustive-deps
   }, [selected]);
   useEffect(() => {
     // The keys of the tree work at once, unless something else has the focus.

@@ -66,7 +66,7 @@ export function useSkeleton(sessionId: string | undefined): Skeleton {
   const [first, last] = [read[0], read[count - 1]];
   const tree = useMemo(
     () => first?.session && buildTree(first.session, read.slice(0, count).flatMap(eventsOf)),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- pages come at the end, or all anew
+    // oxlint-disable-next-line react/exhaustive-deps -- pages come at the end, or all anew
     [first, last],
   );
   const isWhole = first !== undefined && !hasNextPage;

@@ -71,7 +71,7 @@ function usePermissionNames() {
     queryKey: ["permission-names"],
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
-      // eslint-disable-next-line no-restricted-globals -- a file of this service, not an rpc
+      // oxlint-disable-next-line no-restricted-globals -- a file of this service, not an rpc
       const answer = await fetch("/openapi.json", { signal });
       return permissionsOf(await answer.json());
     },

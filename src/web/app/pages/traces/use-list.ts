@@ -169,7 +169,7 @@ function useTail<Row>({ idOf }: ListOptions<Row>, { key, base, page, restart }: 
     put(next);
     if (next.hasGap && isAtTop.current) show();
     // `show` is made of the same values.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react/exhaustive-deps
   }, [page, base, key, idOf, put]);
   const setAtTop = useCallback(
     (next: boolean) => {

@@ -46,7 +46,7 @@ export function useSummaries<Summary>(
   }, [store, projectId, wanted]);
   return useCallback(
     (id: string) => store.get(projectId, id),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- `store` grows with `revision`
+    // oxlint-disable-next-line react/exhaustive-deps -- `store` grows with `revision`
     [store, projectId, revision],
   );
 }

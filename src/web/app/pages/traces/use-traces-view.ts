@@ -28,7 +28,7 @@ export function useTracesView() {
   // A moving range ends at the time of its question, so that the list does not move by itself.
   const question = useMemo(
     () => toQuestion(search, Date.now()),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- the key holds what matters of it
+    // oxlint-disable-next-line react/exhaustive-deps -- the key holds what matters of it
     [key],
   );
   const go = useCallback(
