@@ -220,6 +220,12 @@ describe("messagesOf", () => {
       part: { type: "blob", modality: "image", mime_type: "image/png", content: "AAAA" },
     },
     { name: "Pydantic AI", part: { type: "binary", media_type: "image/png", content: "AAAA" } },
+    { name: "the AI SDK", part: { type: "blob", mime_type: null, content: png } },
+    { name: "the AI SDK's earlier spans", part: { type: "image", image: png } },
+    {
+      name: "the AI SDK, as base64,",
+      part: { type: "image", image: "AAAA", mediaType: "image/png" },
+    },
   ])("shows images as $name writes them", ({ part }) => {
     const { inputs } = messagesOf({
       inputs: { chat_history: [{ role: "user", content: [{ type: "text", text: "Look" }, part] }] },

@@ -145,7 +145,7 @@ function urlOf(part: Fields): string | undefined {
   }
   if (typeof url === "string") return url;
   const type = part["mediaType"] ?? part["media_type"] ?? part["mime_type"];
-  return dataUrl(String(type), data ?? contentOfBlob(part));
+  return dataUrl(String(type), data ?? contentOfBlob(part) ?? part["image"]);
 }
 
 /** OpenInference wraps an address twice: `image: {image: {url}}`, and so for audio. */
@@ -163,6 +163,8 @@ function contentOfBlob({ type, content }: Fields): unknown {
   return type === "blob" || type === "binary" ? content : undefined;
 }
 
+/** The AI SDK sends an address where it was given one in place of bytes. */
 function dataUrl(type: string, data: unknown): string | undefined {
-  return typeof data === "string" ? `data:${type};base64,${data}` : undefined;
+  if (typeof data !== "string") return undefined;
+  return data.startsWith("data:") ? data : `data:${type};base64,${data}`;
 }
