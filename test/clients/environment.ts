@@ -13,7 +13,8 @@ export const projectFolder = join(import.meta.dirname, "../..");
 
 /** A folder with everything installed, or the reason why there is none. */
 export type Environment =
-  { readonly folder: string; readonly missing?: never } | { readonly missing: string };
+  | { readonly folder: string; readonly missing?: never }
+  | { readonly missing: string };
 
 type Recipe = {
   readonly name: string;

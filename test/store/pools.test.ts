@@ -29,7 +29,8 @@ type Setting = { readonly timeout: string; readonly pid: number };
 const setting = (sql: Sql) => sql<Setting[]>`
   select current_setting('statement_timeout') as timeout, pg_backend_pid() as pid`;
 
-const number = (value: number) => (sql: Sql) => sql<{ value: number }[]>`
+const number = (value: number) => (sql: Sql) =>
+  sql<{ value: number }[]>`
   select ${value}::integer as value from pg_sleep(${value % 4} / 1000.0)`;
 
 /** Holds every connection of a kind until the test ends. */
@@ -307,7 +308,8 @@ describe("reader", () => {
   test("gives a statement its rows alone behind one whose caller left amid its rows", async () => {
     const own = openDatabase({ url: testDatabase.url, connectionsMax: 3 });
     onTestFinished(() => own.close());
-    const rows = (count: number) => (sql: Sql) => sql<{ value: number }[]>`
+    const rows = (count: number) => (sql: Sql) =>
+      sql<{ value: number }[]>`
       select value, repeat('x', 1000) as text from generate_series(1, ${count}::integer) as value`;
     await own.reader({ owner: "a" })(rows(1));
 

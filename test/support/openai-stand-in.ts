@@ -53,7 +53,13 @@ export type StandIn = {
 };
 
 export type StandInApi =
-  "openai" | "azure" | "anthropic" | "google" | "bedrock" | "mistral" | "openai_compatible";
+  | "openai"
+  | "azure"
+  | "anthropic"
+  | "google"
+  | "bedrock"
+  | "mistral"
+  | "openai_compatible";
 
 export type StandInOptions = {
   /** Accepted keys, if given; a request with another key gets a 401. */

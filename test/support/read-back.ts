@@ -16,7 +16,13 @@ export type ReadEvent = {
 } & Readonly<Record<Bucket, Readonly<Record<string, unknown>>>>;
 
 type Bucket =
-  "config" | "inputs" | "outputs" | "metadata" | "metrics" | "feedback" | "user_properties";
+  | "config"
+  | "inputs"
+  | "outputs"
+  | "metadata"
+  | "metrics"
+  | "feedback"
+  | "user_properties";
 
 export type Filter = { readonly field: string; readonly operator: string; readonly value: unknown };
 

@@ -13,7 +13,8 @@ import { findTemporal } from "../../src/embedded/temporal-binary.ts";
 
 /** Address of the server, or the reason why there is none. */
 export type SharedTemporal =
-  { readonly address: string; readonly missing?: never } | { readonly missing: string };
+  | { readonly address: string; readonly missing?: never }
+  | { readonly missing: string };
 
 export type TemporalStarter = {
   /** Address that answers a GET with a SharedTemporal, once the server runs. */

@@ -31,7 +31,8 @@ export type Archival = {
   readonly projects: { readonly done: number; readonly total: number; readonly isExact: boolean };
   /** Undefined in a list. */
   readonly events:
-    { readonly moved: number; readonly left: number; readonly isExact: boolean } | undefined;
+    | { readonly moved: number; readonly left: number; readonly isExact: boolean }
+    | undefined;
   readonly startedAt: Date;
   readonly archivedBy: string;
   readonly workflowId: string;

@@ -229,7 +229,8 @@ function describeFault(error: unknown): string {
 type DeletedBatch = FoundBatch & {
   /** Undefined where no file is wanted. */
   readonly file:
-    { readonly name: string; readonly written: ReadonlyMap<string, number> } | undefined;
+    | { readonly name: string; readonly written: ReadonlyMap<string, number> }
+    | undefined;
 };
 
 async function deleteBatch(

@@ -67,7 +67,9 @@ export const rowsOfBatch = 500;
 
 /** Message of the reading thread: rows as JSON, the end, or a fault of the file. */
 export type FileMessage =
-  { readonly rows: readonly string[] } | { readonly isEnd: true } | { readonly fault: string };
+  | { readonly rows: readonly string[] }
+  | { readonly isEnd: true }
+  | { readonly fault: string };
 
 /** A fault of a file, for its sender. */
 export class RowFault extends Error {}
