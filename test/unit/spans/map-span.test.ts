@@ -214,6 +214,22 @@ describe("chat messages", () => {
     expect(got.outputs).toEqual(reply);
   });
 
+  test.each(['{"bees":5}', '["buzz","hum"]', '[{"role":"admin","content":"x"}]'])(
+    "keep a prompt and instructions of the AI SDK that are the JSON text %s",
+    (text) => {
+      const got = eventOf({
+        attributes: { "ai.prompt": JSON.stringify({ system: text, prompt: text }) },
+      });
+
+      expect(got.inputs).toEqual({
+        chat_history: [
+          { role: "system", content: text },
+          { role: "user", content: text },
+        ],
+      });
+    },
+  );
+
   test.each([
     {
       name: "content events",

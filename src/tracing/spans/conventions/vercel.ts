@@ -83,9 +83,14 @@ const promptKeys: ReadonlySet<string> = new Set(["system", "instructions", "mess
 
 function readPromptObject(value: { readonly [key: string]: JsonValue }): Message[] | undefined {
   const system = value["system"] ?? value["instructions"];
-  const rest = readMessages(value["messages"] ?? value["prompt"], "user");
+  const rest = readMessages(value["messages"], "user") ?? readSaid(value["prompt"], "user");
   if (rest === undefined) return undefined;
-  return [...(readMessages(system ?? undefined, "system") ?? []), ...rest];
+  return [...(readSaid(system, "system") ?? []), ...rest];
+}
+
+// A text is what was said, even if it is JSON: the SDK sends messages as a list.
+function readSaid(value: JsonValue | undefined, role: string): Message[] | undefined {
+  return typeof value === "string" ? [{ role, content: value }] : readMessages(value, role);
 }
 
 function readReply(draft: Draft): void {
