@@ -87,6 +87,16 @@ describe("eventToDraft", () => {
     expect(leftOut).toEqual([]);
   });
 
+  test("opens tools of the AI SDK with their parameters", () => {
+    const { leftOut, tools } = openedFrom(
+      { messages: [user("Weather?")] },
+      { tools: [{ type: "function", name: "find", inputSchema: { type: "object" } }] },
+    );
+
+    expect(toFunctions(tools)).toEqual([{ name: "find", parameters: { type: "object" } }]);
+    expect(leftOut).toEqual([]);
+  });
+
   test.each(["question", "prompt", "input"])("opens a %s as a message", (name) => {
     expect(openedFrom({ [name]: "Why?" }).sent).toEqual([user("Why?")]);
   });

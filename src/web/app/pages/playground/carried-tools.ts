@@ -1,5 +1,6 @@
 // Pure functions that convert the tools and parameters of a recorded event to the form of the API.
-// OpenAI, Anthropic and Gemini describe functions differently and name some parameters differently.
+// OpenAI, Anthropic, Gemini and the AI SDK describe functions differently and name some parameters
+// differently.
 
 import { type Column, isFields, parameterNames, toParameters } from "./draft.ts";
 import type { Fields } from "../session/event-messages.ts";
@@ -54,7 +55,9 @@ function toSchema(value: unknown): unknown {
 function toFunction(tool: unknown): unknown {
   if (!isFields(tool)) return undefined;
   if (isFields(tool["function"])) return tool;
-  const { type, name, description, strict, input_schema: schema, parameters = schema } = tool;
+  const { type, name, description, strict, input_schema: anthropic, inputSchema: aiSdk } = tool;
+  const schema = anthropic ?? aiSdk;
+  const { parameters = schema } = tool;
   const isBuiltIn = typeof type === "string" && type !== "function" && type !== "custom";
   if (typeof name !== "string" || isBuiltIn) return undefined;
   if (type === "custom" && !isFields(schema)) return undefined;
