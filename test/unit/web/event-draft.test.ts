@@ -97,6 +97,19 @@ describe("eventToDraft", () => {
     expect(leftOut).toEqual([]);
   });
 
+  test.each([
+    { sent: "openai", want: "openai/m" },
+    { sent: "openai.responses", want: "openai/m" },
+    { sent: "google.generative-ai", want: "google/m" },
+    { sent: "azure.ai.openai", want: "azure/m" },
+    { sent: "aws.bedrock", want: "bedrock/m" },
+    { sent: "gcp.vertex_ai", want: "google/m" },
+  ])("asks $want for an event of $sent", ({ sent, want }) => {
+    const { columns } = openedFrom({ question: "Why?" }, { model: "m", provider: sent });
+
+    expect(columns[0]?.model).toBe(want);
+  });
+
   test.each(["question", "prompt", "input"])("opens a %s as a message", (name) => {
     expect(openedFrom({ [name]: "Why?" }).sent).toEqual([user("Why?")]);
   });

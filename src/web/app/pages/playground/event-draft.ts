@@ -51,10 +51,29 @@ function isSetting(name: string, value: unknown): boolean {
   return Object.keys(parameters).length + notes.length > 0;
 }
 
-function modelOf({ model, provider }: Fields): string {
+function modelOf({ model, provider: sent }: Fields): string {
   if (typeof model !== "string") return "";
-  const isWhole = typeof provider !== "string" || model.startsWith(`${provider}/`);
-  return isWhole ? model : `${provider}/${model}`;
+  if (typeof sent !== "string") return model;
+  const provider = providerOf(sent);
+  return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+}
+
+/** Names of the GenAI conventions whose first part is no provider of the API. */
+const providerNames: Readonly<Record<string, string>> = {
+  "aws.bedrock": "bedrock",
+  "gcp.gemini": "google",
+  "gcp.gen_ai": "google",
+  "gcp.vertex_ai": "google",
+};
+
+/**
+ * Returns the API's name of a provider. The AI SDK appends the provider's interface, as in
+ * `openai.responses`; no name of the API has a dot.
+ */
+function providerOf(sent: string): string {
+  return Object.hasOwn(providerNames, sent)
+    ? String(providerNames[sent])
+    : sent.replace(/\..*/s, "");
 }
 
 export function promptToDraft({ name, parameters = {}, provider }: Configuration): Draft {
