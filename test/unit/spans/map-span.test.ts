@@ -214,6 +214,25 @@ describe("chat messages", () => {
     expect(got.outputs).toEqual(reply);
   });
 
+  test("read the calls of LiteLLM, which its messages leave out", () => {
+    const got = eventOf({
+      attributes: {
+        "gen_ai.output.messages": JSON.stringify([{ role: "assistant", parts: [] }]),
+        "gen_ai.completion.0.function_call.name": "find",
+        "gen_ai.completion.0.function_call.arguments": '{"city":"Bern"}',
+        "gen_ai.completion.1.function_call.name": "wait",
+      },
+    });
+
+    expect(got.outputs).toEqual({
+      role: "assistant",
+      tool_calls: [
+        { type: "function", function: { name: "find", arguments: '{"city":"Bern"}' } },
+        { type: "function", function: { name: "wait" } },
+      ],
+    });
+  });
+
   test.each(['{"bees":5}', '["buzz","hum"]', '[{"role":"admin","content":"x"}]'])(
     "keep a prompt and instructions of the AI SDK that are the JSON text %s",
     (text) => {

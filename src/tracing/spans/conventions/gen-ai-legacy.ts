@@ -7,10 +7,11 @@ import {
   type JsonValue,
   type MutableObject,
 } from "../../../base/json.ts";
-import { placeOrKeep, takeItems, type Draft } from "../draft.ts";
+import { place, placeOrKeep, takeItems, type Draft } from "../draft.ts";
 import type { SpanEvent } from "../span.ts";
 import { hasHistory, hasReply, moveHistory, moveReply, parseParts } from "../messages.ts";
-import { placeHistory, placeReply, readMessage, readMessages, type Message } from "../messages.ts";
+import { placeHistory, placeReply, readMessage, readMessages } from "../messages.ts";
+import { readToolCall, type Message } from "../messages.ts";
 import { parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
@@ -31,6 +32,7 @@ export const genAiLegacy: Convention = {
       readMessageEvents(draft);
     }
     readFunctions(draft);
+    readFunctionCalls(draft);
   },
 };
 
@@ -69,6 +71,19 @@ function readFunctions(draft: Draft): void {
   if (functions.length === 0) return;
   placeOrKeep(draft, "config", "tools", functions.map(readFunction), "llm.request.functions");
 }
+
+// Reads the calls of LiteLLM, which numbers them in place of completions and leaves them out of its
+// messages. Other numbered completions repeat the reply and stay unread.
+function readFunctionCalls(draft: Draft): void {
+  if (!hasReply(draft) || Object.hasOwn(draft.buckets.outputs, "tool_calls")) return;
+  const keys = [...draft.left.keys()].filter((key) => key.startsWith("gen_ai.completion."));
+  if (keys.length === 0 || !keys.every((key) => functionCallKey.test(key))) return;
+  const items = takeItems(draft, "gen_ai.completion.").filter(isJsonObject);
+  const calls = items.map((item) => readToolCall(item["function_call"] ?? null));
+  if (calls.length > 0) place(draft, "outputs", "tool_calls", calls);
+}
+
+const functionCallKey = /^gen_ai\.completion\.\d+\.function_call\.(name|arguments)$/;
 
 function readFunction(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
