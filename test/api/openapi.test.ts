@@ -125,6 +125,16 @@ describe("/openapi.json", () => {
     expect(text.match(/"const":\{|"application\/[a-z.-]+":\{\}/g)).toBeNull();
   });
 
+  test("calls a CSV file a text, and a Parquet file bytes", () => {
+    const { content } = answerOf("GET", "/v1/datasets/{dataset_id}/export", 200);
+
+    expect(content).toMatchObject({
+      "text/csv": { schema: { type: "string" } },
+      "application/vnd.apache.parquet": { schema: { type: "string", format: "binary" } },
+    });
+    expect(content?.["text/csv"]?.schema).not.toHaveProperty("format");
+  });
+
   test("tells the limits of every call, by the names of docs/limits.md", () => {
     const { info, paths, components } = document;
 
@@ -146,6 +156,10 @@ describe("/openapi.json", () => {
     expect(operationOf("POST", "/events")).toMatchObject({
       summary: "Creates one event, or merges it into the event that has its id.",
     });
+  });
+
+  test("leaves out what the comments of the protos say to the linter", () => {
+    expect(JSON.stringify(document).match(/buf:lint/g)).toBeNull();
   });
 
   const event = { event_id: "e1", session_id: "s1", event_type: "model", inputs: { a: [1] } };

@@ -22,7 +22,8 @@ export declare const file_waggle_v1_export: GenFile;
  */
 export declare type ExportEventsRequest = Message<"waggle.v1.ExportEventsRequest"> & {
   /**
-   * Id or name of the key's own project; another one is NOT_FOUND. Required on `/events/export`.
+   * Id or name of the key's own project. Another one is NOT_FOUND on `/events/export` and over RPC, and
+   * ignored on the other paths.
    *
    * @generated from field: optional string project = 1;
    */

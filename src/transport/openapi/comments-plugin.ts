@@ -18,6 +18,9 @@ const standardOutput = 1;
 /** Field numbers in descriptor.proto that make up the paths of SourceCodeInfo. */
 const numbers = { fileMessage: 4, fileService: 6, messageField: 2, messageNested: 3, method: 2 };
 
+/** A line that speaks to buf's linter, not to readers. */
+const lintDirective = /^ *buf:lint:.*$/gm;
+
 const request = fromBinary(CodeGeneratorRequestSchema, readFileSync(standardInput));
 const ours = request.protoFile.filter((file) => file.name.startsWith("waggle/"));
 const comments = Object.fromEntries(ours.flatMap((file) => [...commentsOf(file)]));
@@ -32,7 +35,7 @@ function* commentsOf(file: FileDescriptorProto): Iterable<[string, string]> {
   const names = namesOf(file);
   for (const location of file.sourceCodeInfo?.location ?? []) {
     const name = names.get(location.path.join("."));
-    const text = location.leadingComments.replace(/^ /gm, "").trim();
+    const text = location.leadingComments.replace(lintDirective, "").replace(/^ /gm, "").trim();
     if (name !== undefined && text !== "") yield [name, text];
   }
 }

@@ -176,7 +176,7 @@ function requestBody(binding: RestBinding, components: Components): Schema | und
   if (body === undefined) return undefined;
   if (httpBodyField(binding)) {
     const { fileTypes } = getOption(method, rest);
-    const files = Object.fromEntries(fileTypes.map((type) => [type, { schema: aFile }]));
+    const files = Object.fromEntries(fileTypes.map((type) => [type, { schema: fileSchema(type) }]));
     const content = fileTypes.length > 0 ? files : { [jsonType]: { schema: anyJson } };
     return { required: true, content };
   }
@@ -212,12 +212,14 @@ function answerOf(
   if (answersHttpBody(method)) return httpBodyAnswer(method);
   if (isTwin(method)) return { description: "Server-sent events", content: eventStream };
   if (method.methodKind === "server_streaming") {
-    const files = streamEncoders.filter(({ output }) => output === method.output);
+    const files = streamEncoders
+      .filter(({ output }) => output === method.output)
+      .map(({ mediaType }) => [mediaType, { schema: fileSchema(mediaType) }]);
     return {
       description: "JSON Lines: one value a line",
       content: {
         "application/x-ndjson": { schema: lineSchema(method.output, form, components) },
-        ...Object.fromEntries(files.map(({ mediaType }) => [mediaType, { schema: aFile }])),
+        ...Object.fromEntries(files),
       },
     };
   }
@@ -234,8 +236,12 @@ function isTwin({ name, parent }: DescMethod): boolean {
 }
 
 const anyJson: Schema = { type: "object" };
-const aFile: Schema = { type: "string", format: "binary" };
 const eventStream: Schema = { "text/event-stream": { schema: { type: "string" } } };
+
+/** Generators of clients read `format: binary` as bytes, also where they have a text. */
+function fileSchema(mediaType: string): Schema {
+  return mediaType.startsWith("text/") ? { type: "string" } : { type: "string", format: "binary" };
+}
 
 /** Returns the answer of a raw body: JSON of the provider's API, or its events. */
 function httpBodyAnswer(method: DescMethod): Schema {
