@@ -125,6 +125,27 @@ describe("/openapi.json", () => {
     expect(text.match(/"const":\{|"application\/[a-z.-]+":\{\}/g)).toBeNull();
   });
 
+  test("marks what docs/spec.md calls deprecated", () => {
+    const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),
+    );
+    const marked = routes.filter(({ operation }) => "deprecated" in operation);
+
+    expect(marked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+      "delete /v1/charts/{chart_id}",
+      "get /v1/charts",
+      "get /v1/charts/{chart_id}",
+      "patch /v1/charts/{chart_id}",
+      "post /v1/charts",
+      "put /v1/charts/{chart_id}",
+    ]);
+    for (const name of ["CreateMetricRequest", "UpdateMetricRequestStrict"]) {
+      expect(document.components.schemas[name]).toMatchObject({
+        properties: { needs_ground_truth: { deprecated: true } },
+      });
+    }
+  });
+
   test("calls a CSV file a text, and a Parquet file bytes", () => {
     const { content } = answerOf("GET", "/v1/datasets/{dataset_id}/export", 200);
 

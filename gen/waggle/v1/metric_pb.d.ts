@@ -323,7 +323,8 @@ export declare type CreateMetricRequest = Message<"waggle.v1.CreateMetricRequest
   /**
    * Accepted and ignored: found by parsing.
    *
-   * @generated from field: optional bool needs_ground_truth = 10;
+   * @generated from field: optional bool needs_ground_truth = 10 [deprecated = true];
+   * @deprecated
    */
   needsGroundTruth?: boolean | undefined;
 
@@ -626,7 +627,8 @@ export declare type UpdateMetricRequest = Message<"waggle.v1.UpdateMetricRequest
   /**
    * Accepted and ignored.
    *
-   * @generated from field: optional bool needs_ground_truth = 12;
+   * @generated from field: optional bool needs_ground_truth = 12 [deprecated = true];
+   * @deprecated
    */
   needsGroundTruth?: boolean | undefined;
 

@@ -176,6 +176,13 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
    * @generated from field: repeated string file_types = 7;
    */
   fileTypes: string[];
+
+  /**
+   * Path templates that still work and have a successor, as /openapi.json says.
+   *
+   * @generated from field: repeated string deprecated_paths = 8;
+   */
+  deprecatedPaths: string[];
 };
 
 /**

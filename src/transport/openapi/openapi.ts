@@ -94,15 +94,17 @@ function operation(
   components: Components,
   { bodyLimits, streamEncoders }: OpenApiOptions,
 ): Schema {
-  const { method, path } = binding;
+  const { method, path, form, namesProject } = binding;
+  const isDeprecated = form.deprecatedPaths.includes(path) && !namesProject;
   const description = commentOf(`${method.parent.typeName}.${method.name}`);
   const { keyKinds, permission } = accessRuleOf(method);
   const suffix = index === 0 ? "" : `_${index + 1}`;
   const body = requestBody(binding, components);
-  const errors = binding.form.openaiErrors ? openAiErrors : ownErrors;
+  const errors = form.openaiErrors ? openAiErrors : ownErrors;
   return {
     operationId: `${method.parent.name}_${method.name}${suffix}`,
     tags: [method.parent.name],
+    ...(isDeprecated ? { deprecated: true } : {}),
     ...(description === undefined
       ? {}
       : { summary: description.split(/(?<=\.)\s/)[0], description }),

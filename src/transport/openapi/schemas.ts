@@ -56,7 +56,7 @@ export function fieldSchema(field: DescField, form: Form, components: Components
   return {
     ...(isNullable && mayBeNull(form) ? { anyOf: [value, { type: "null" }] } : value),
     ...(description === undefined ? {} : { description }),
-    ...(isLegacy ? { deprecated: true } : {}),
+    ...(isLegacy || field.proto.options?.deprecated === true ? { deprecated: true } : {}),
   };
 }
 
