@@ -125,6 +125,15 @@ describe("/openapi.json", () => {
     expect(text.match(/"const":\{|"application\/[a-z.-]+":\{\}/g)).toBeNull();
   });
 
+  test("only the records of an answer lack what a projection leaves out", () => {
+    const { schemas } = document.components;
+
+    expect(schemas["ExportEventsResponseProjected"]).toMatchObject({
+      required: ["events", "totalEvents", "count"],
+    });
+    expect(schemas["EventProjected"]).not.toHaveProperty("required");
+  });
+
   test("marks what docs/spec.md calls deprecated", () => {
     const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => ({ path, method, operation })),

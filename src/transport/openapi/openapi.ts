@@ -210,7 +210,13 @@ function answerOf(
 ): Schema {
   const { method, hasTextTimes, isNullFree } = binding;
   const isProjected = binding.projection !== undefined;
-  const form: Form = { side: "answer", isTextTimes: hasTextTimes, isNullFree, isProjected };
+  const form = {
+    side: "answer",
+    isTextTimes: hasTextTimes,
+    isNullFree,
+    isProjected,
+    isRecord: false,
+  } as const;
   if (answersHttpBody(method)) return httpBodyAnswer(method);
   if (isTwin(method)) return { description: "Server-sent events", content: eventStream };
   if (method.methodKind === "server_streaming") {
@@ -220,7 +226,9 @@ function answerOf(
     return {
       description: "JSON Lines: one value a line",
       content: {
-        "application/x-ndjson": { schema: lineSchema(method.output, form, components) },
+        "application/x-ndjson": {
+          schema: lineSchema(method.output, { ...form, isRecord: true }, components),
+        },
         ...Object.fromEntries(files),
       },
     };

@@ -21,12 +21,14 @@ export type Schema = { readonly [key: string]: unknown };
 export type Form =
   /** Form in a request; a strict one refuses unknown and legacy keys. */
   | { readonly side: "request"; readonly isStrict: boolean }
-  /** Form in an answer; a projected one may omit nullable fields and empty lists. */
+  /** Form in an answer; records of a projected one may omit nullable fields and empty lists. */
   | {
       readonly side: "answer";
       readonly isTextTimes: boolean;
       readonly isNullFree: boolean;
       readonly isProjected: boolean;
+      /** Whether the message is a record in the answer rather than the answer itself. */
+      readonly isRecord: boolean;
     };
 
 /** Components, which schemas add as they refer to them. */
@@ -98,8 +100,9 @@ function isRequired(field: DescField, form: Form): boolean {
   if (form.side === "request") return mustBeGiven(field);
   const { isNullable, isOmittedEmpty } = treatmentOf(field);
   if (field.oneof || isOmittedEmpty) return false;
-  if (field.fieldKind === "list") return !form.isProjected;
-  if (isNullable) return !form.isProjected && !form.isNullFree;
+  const mayLackFields = form.isProjected && form.isRecord;
+  if (field.fieldKind === "list") return !mayLackFields;
+  if (isNullable) return !mayLackFields && !form.isNullFree;
   return field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 
@@ -131,7 +134,7 @@ function itemSchema(field: DescField, form: Form, components: Components): Schem
     if (isStruct(field.message)) return freeForm;
     if (isTimestamp(field.message)) return timestampSchema(form);
     if (isWellKnown(field.message)) return {};
-    const inner = form.side === "answer" ? form : { ...form };
+    const inner = form.side === "answer" ? { ...form, isRecord: true } : form;
     return messageSchema(field.message, inner, components);
   }
   if (field.enum) return { type: "string", enum: field.enum.values.map((value) => value.name) };
