@@ -23,7 +23,8 @@ import { Deliveries } from "./deliveries.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 import { TargetLine } from "./target-line.tsx";
 import { TestButton } from "./test-button.tsx";
-import { describeCondition, formatOfThreshold, signs, stateTones } from "./alert-words.ts";
+import { formatOfThreshold } from "./alert-values.ts";
+import { describeCondition, signs, stateTones } from "./alert-words.ts";
 import { alertRoute, type AlertSearch } from "./route.tsx";
 import "./alert-page.css";
 

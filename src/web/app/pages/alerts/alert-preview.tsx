@@ -11,7 +11,8 @@ import { ErrorState, Skeleton } from "../../design/states.tsx";
 import { useSettled } from "../../design/use-settled.ts";
 import { toAnswer } from "../charts/answer.ts";
 import { withEventType } from "../charts/chart-messages.ts";
-import { chartAggregations, describeCondition, formatOfAlert, periods } from "./alert-words.ts";
+import { chartAggregations, formatOfAlert } from "./alert-values.ts";
+import { describeCondition, periods } from "./alert-words.ts";
 import {
   aggregationOf,
   type Draft,

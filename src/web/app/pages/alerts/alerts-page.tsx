@@ -18,7 +18,8 @@ import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
-import { describeCondition, formatOfAlert, stateTones } from "./alert-words.ts";
+import { formatOfAlert } from "./alert-values.ts";
+import { describeCondition, stateTones } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
 
 const refreshMs = 30_000;

@@ -11,7 +11,6 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { TimeSeriesChart } from "../../design/chart.tsx";
-import { formatCounted } from "../../design/format.ts";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
@@ -19,7 +18,8 @@ import { Count, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
-import { formatOfAlert, formatOfThreshold, outcomeTones } from "./alert-words.ts";
+import { formatOfAlert, noteOf } from "./alert-values.ts";
+import { outcomeTones } from "./alert-words.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
 const pageSize = 200;
@@ -98,7 +98,6 @@ function ValuesChart({ alert, checks }: ValuesChartProps) {
 }
 
 function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
-  const format = formatOfAlert(alert);
   return [
     {
       id: "outcome",
@@ -124,7 +123,11 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
       align: "end" as const,
       cell: ({ values }: AlertEvaluation) => {
         const value = values.find((one) => one.projection === projection)?.value;
-        return <span className="numeric">{value === undefined ? "–" : format(value)}</span>;
+        return (
+          <span className="numeric">
+            {value === undefined ? "–" : formatOfAlert(alert, projection)(value)}
+          </span>
+        );
       },
     })),
     {
@@ -147,7 +150,7 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
       grow: 1,
       cell: ({ error, values }) => (
         <span className="truncate" title={error}>
-          {error ?? noteOf(values, formatOfThreshold(alert))}
+          {error ?? noteOf(alert, values)}
         </span>
       ),
     },
@@ -166,14 +169,4 @@ const period = new Intl.DateTimeFormat("en", {
 
 function formatPeriod(timeMs: number): string {
   return period.format(timeMs);
-}
-
-function noteOf(values: AlertEvaluation["values"], format: (value: number) => string): string {
-  const [first] = values;
-  if (first?.current !== undefined && first.baseline !== undefined) {
-    return `${format(first.baseline)} before, ${format(first.current)} now`;
-  }
-  return first && first.eventIds.length > 0
-    ? `${formatCounted(first.eventIds.length, "event")} named`
-    : "–";
 }

@@ -1,0 +1,55 @@
+// How values of alerts are written: in percent, as counts, or in the unit of their measure.
+
+import type { Alert, AlertEvaluation } from "../../../../../gen/waggle/v1/alert_pb.js";
+import { formatCounted } from "../../design/format.ts";
+import { formatOf } from "../charts/answer.ts";
+
+/** Aggregations of alerts as charts name them. */
+export const chartAggregations: Readonly<Record<string, string>> = {
+  AVERAGE: "avg",
+  COUNT: "count",
+  SUM: "sum",
+  MIN: "min",
+  MAX: "max",
+  P90: "p90",
+  P95: "p95",
+  P99: "p99",
+  MEDIAN: "median",
+};
+
+export type Condition = Pick<Alert, "alertType" | "aggregation" | "projections" | "frequency">;
+
+/**
+ * Returns how values of an alert are written: counts of events, percent, or as the measure;
+ * default: the first measure.
+ */
+export function formatOfAlert(
+  alert: Condition,
+  projection = alert.projections[0],
+): (value: number) => string {
+  if (alert.alertType === "DRIFT") return (value) => `${value.toFixed(1)} %`;
+  if (alert.alertType === "PER_EVENT") return (value) => String(value);
+  return formatOfMeasure(alert, projection);
+}
+
+function formatOfMeasure({ aggregation }: Condition, metric = ""): (value: number) => string {
+  return formatOf({ metric, aggregation: chartAggregations[aggregation] ?? "avg" });
+}
+
+/** Returns how the threshold of an alert is written: for PER_EVENT it is one event's value. */
+export function formatOfThreshold(alert: Condition): (value: number) => string {
+  if (alert.alertType !== "PER_EVENT") return formatOfAlert(alert);
+  return formatOf({ metric: alert.projections[0] ?? "" });
+}
+
+/** Returns what a check saw beside its values: both sides of a change, or the events it names. */
+export function noteOf(alert: Condition, [first]: AlertEvaluation["values"]): string {
+  if (first?.current !== undefined && first.baseline !== undefined) {
+    // The value is in percent; what it compares is in the unit of the measure.
+    const format = formatOfMeasure(alert, first.projection);
+    return `${format(first.baseline)} before, ${format(first.current)} now`;
+  }
+  return first && first.eventIds.length > 0
+    ? `${formatCounted(first.eventIds.length, "event")} named`
+    : "–";
+}

@@ -1,0 +1,29 @@
+// How pages of alerts write the values that checks saw.
+
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { AlertSchema, AlertValueSchema } from "../../../gen/waggle/v1/alert_pb.js";
+import { formatOfAlert, noteOf } from "../../../src/web/app/pages/alerts/alert-values.ts";
+
+test.each([
+  { projection: "event_count", aggregation: "COUNT", want: "10 before, 25 now" },
+  { projection: "cost", aggregation: "SUM", want: "$10.00 before, $25.00 now" },
+  { projection: "duration", aggregation: "P95", want: "10 ms before, 25 ms now" },
+])("a change of $projection names both values in their unit", (row) => {
+  const { projection, aggregation, want } = row;
+  const alert = create(AlertSchema, { alertType: "DRIFT", aggregation, projections: [projection] });
+  const value = create(AlertValueSchema, { projection, value: 150, baseline: 10, current: 25 });
+
+  expect(formatOfAlert(alert, projection)(150)).toBe("150.0 %");
+  expect(noteOf(alert, [value])).toBe(want);
+});
+
+test("each measure of an alert has its own unit", () => {
+  const projections = ["duration", "cost"];
+  const alert = create(AlertSchema, { alertType: "AGGREGATE", aggregation: "SUM", projections });
+
+  expect(projections.map((projection) => formatOfAlert(alert, projection)(25))).toEqual([
+    "25 ms",
+    "$25.00",
+  ]);
+});
