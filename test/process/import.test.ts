@@ -393,37 +393,40 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     expect(tree).toMatchObject({ children: [{ event_id: "step", children: [{}, {}] }] });
   });
 
-  test("counts a session as stored although its events came in an earlier batch", async () => {
+  test.each([
+    { id: "long", own: { event_name: "a long one", metadata: { plan: "free" } } },
+    { id: "nameless", own: {} },
+  ])("counts session $id as stored although its events came in an earlier batch", async (row) => {
+    const { id, own } = row;
     const from = await givenAnotherProject();
     const steps = Array.from({ length: 300 }, (_, at) => ({
       event_type: "tool",
       event_name: "step",
       source: "test",
       inputs: { at },
-      event_id: `s${at}`,
-      session_id: "long",
+      event_id: `${id}-${at}`,
+      session_id: id,
       start_time: startMs + at,
     }));
     const session = {
       event_type: "session",
-      event_name: "a long one",
       source: "test",
       inputs: {},
-      event_id: "long",
-      session_id: "long",
+      event_id: id,
+      session_id: id,
       start_time: startMs,
-      metadata: { plan: "free" },
+      ...own,
     };
     await callRest(from.access, "POST", "/events/batch", { events: [session, ...steps] });
     const exported = await run("events", "export", ...from.flags).ended();
-    const path = join(folder, "long.jsonl");
+    const path = join(folder, `${id}.jsonl`);
     await writeFile(path, exported.output);
 
     const { report } = await importFile("waggle", path);
 
     expect(report.records).toEqual({ read: 301, stored: 301, already_stored: 0, rejected: 0 });
-    const got = await callRest<object>(access, "GET", "/v1/sessions/long");
-    expect(got).toMatchObject({ event_name: "a long one", metadata: { plan: "free" } });
+    const got = await callRest<object>(access, "GET", `/v1/sessions/${id}`);
+    expect(got).toMatchObject(own);
   });
 
   test("names the lines of an export of events that it refuses, and why", async () => {

@@ -48,12 +48,15 @@ const levelsMax = 1_000;
 const idsMax = 100;
 /** Calls at the same time for records that have no batch of their own. */
 const callsMax = 8;
+/** Maximum sessions that an import remembers to have begun by their events. */
+const begunMax = 100_000;
 
 /** Imports the files, one after another; the report counts as it goes. */
 export async function importFiles(
   files: readonly string[],
   { mapper, report, client, endLine }: ImporterOptions,
 ): Promise<void> {
+  const begun = new Set<string>();
   for (const file of files) {
     let batch: Item[] = [];
     let length = 0;
@@ -64,14 +67,14 @@ export async function importFiles(
       end = { line: read.line, total: item?.mapped.total };
       if (item === undefined) continue;
       if (batch.length >= batchRecordsMax || length + read.text.length > batchLengthMax) {
-        await send(batch, client, report);
+        await send(batch, { client, report, begun });
         batch = [];
         length = 0;
       }
       batch.push(item);
       length += read.text.length;
     }
-    await send(batch, client, report);
+    await send(batch, { client, report, begun });
     if (endLine !== undefined && end.total !== report.records.read - before) {
       const reason = `the export is not whole: its last line must be ${endLine} with its events`;
       reject(report, { file, line: end.line, reason });
@@ -104,11 +107,14 @@ function toItem(
   }
 }
 
-async function send(
-  items: readonly Item[],
-  client: Client | undefined,
-  report: Report,
-): Promise<void> {
+type Sending = {
+  readonly client: Client | undefined;
+  readonly report: Report;
+  /** Sessions that this import began by an event, before their own record. */
+  readonly begun: Set<string>;
+};
+
+async function send(items: readonly Item[], { client, report, begun }: Sending): Promise<void> {
   if (client === undefined || items.length === 0) return;
   const parts = <K extends Write["kind"]>(kind: K): Part<K>[] =>
     items.flatMap((item) =>
@@ -120,7 +126,10 @@ async function send(
   const spans = parts("spans");
   const ids = [...events.map(({ write }) => write.eventId), ...spans.flatMap(idsOf)];
   const known = await findKnown(client, ids);
-  for (const { item, write } of events) if (isThere(write, known)) item.existed += 1;
+  for (const { write } of events) if (!isThere(write, known)) begin(begun, write);
+  for (const { item, write } of events) {
+    if (!begun.delete(write.eventId) && isThere(write, known)) item.existed += 1;
+  }
   for (const part of spans) part.item.existed += idsOf(part).filter((id) => known.has(id)).length;
   await sendEvents(client, events);
   await sendSpans(client, spans);
@@ -156,6 +165,15 @@ function isThere({ eventId, event }: WriteOf<"event">, known: Known): boolean {
   if (found === undefined || event["event_type"] !== "session") return found !== undefined;
   const held = new Set(keysOf(found["metadata"]));
   return (isNamed(found) || !isNamed(event)) && keysOf(event["metadata"]).every((k) => held.has(k));
+}
+
+/** Remembers the session that a new event begins; the one of longest ago is forgotten. */
+function begin(begun: Set<string>, { event }: WriteOf<"event">): void {
+  const { session_id: sessionId } = event;
+  if (typeof sessionId !== "string") return;
+  begun.add(sessionId);
+  const [first] = begun;
+  if (begun.size > begunMax && first !== undefined) begun.delete(first);
 }
 
 function isNamed({ event_name: name }: JsonObject): boolean {
