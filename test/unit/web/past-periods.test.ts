@@ -1,7 +1,11 @@
 // Periods that the preview of an alert counts: whole ones, as the checks of the alert have them.
 
 import { expect, test } from "vitest";
-import { pastPeriods } from "../../../src/web/app/pages/alerts/past-periods.ts";
+import {
+  changesOf,
+  fewestOf,
+  pastPeriods,
+} from "../../../src/web/app/pages/alerts/past-periods.ts";
 import { frequencies, isEnd, periodTo } from "../../../src/tracing/alerts/periods.ts";
 
 const counts = { HOURLY: 72, DAILY: 30, WEEKLY: 12, MONTHLY: 12 } as const;
@@ -24,3 +28,20 @@ test.each(times.flatMap((at) => frequencies.map((frequency) => ({ at, frequency 
     expect(from).toBe(startMs);
   },
 );
+
+test("a change is in percent, none from 0 to 0, and no number from 0 to anything else", () => {
+  expect(changesOf([10, 25, 25, 0, 0, 5, null, 4])).toEqual([
+    null,
+    150,
+    0,
+    -100,
+    0,
+    null,
+    null,
+    null,
+  ]);
+});
+
+test("a change has as many events as the period with fewer", () => {
+  expect(fewestOf([3, 40, 41, null])).toEqual([0, 3, 40, 0]);
+});

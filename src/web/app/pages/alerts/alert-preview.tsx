@@ -22,7 +22,7 @@ import {
   toNumber,
 } from "./draft.ts";
 import { inWordsOfForm } from "./field-names.ts";
-import { pastPeriods } from "./past-periods.ts";
+import { changesOf, fewestOf, pastPeriods } from "./past-periods.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
 const settleMs = 300;
@@ -102,18 +102,12 @@ function usePastValues(draft: Draft) {
   );
   const answer = asked.data?.data && toAnswer(asked.data.data, false);
   const [first, second] = answer?.series ?? [];
-  const values = first && (draft.alertType === "DRIFT" ? drift(first.values) : first.values);
+  const isDrift = draft.alertType === "DRIFT";
+  const values = first && (isDrift ? changesOf(first.values) : first.values);
+  // Both periods of a change must have enough events.
+  const samples = second && (isDrift ? fewestOf(second.values) : second.values);
   const times = answer?.buckets.map((bucket) => (bucket.kind === "time" ? bucket.startMs : 0));
-  return { times, values, samples: second?.values, error: asked.error };
-}
-
-/** Returns the change of each value from the one before, in percent. */
-function drift(values: readonly (number | null)[]): readonly (number | null)[] {
-  return values.map((value, at) => {
-    const before = values[at - 1];
-    if (value === null || typeof before !== "number" || before === 0) return null;
-    return ((value - before) / Math.abs(before)) * 100;
-  });
+  return { times, values, samples, error: asked.error };
 }
 
 function countMet(
