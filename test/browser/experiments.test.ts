@@ -218,4 +218,59 @@ describe("experiments", () => {
       expect(faults).toEqual([]);
     }
   });
+
+  test("show what a run has got while its models are called, also without evaluators", async () => {
+    await app.call("POST", "/v1/runs", { run_id: "fresh", name: "Run fresh", status: "running" });
+    const execution = { run_id: "fresh", state: "running", progress: { datapoints: 1, left: 1 } };
+    const { page, faults } = await app.open(path("/fresh"));
+    await page.route("**/GetExecution**", (route) =>
+      route.fulfill({
+        contentType: "application/json",
+        body: JSON.stringify({ data: execution }),
+      }),
+    );
+    await page.reload();
+    await page.getByText("No datapoint here.").waitFor();
+    await page.getByText("0 done, 0 failed, 1 left").waitFor();
+
+    await app.call("POST", "/events", {
+      event: {
+        event_id: "fresh-0",
+        session_id: "fresh-0",
+        event_type: "session",
+        source: "evaluation",
+        inputs: { question: "Order 99?" },
+        metadata: { run_id: "fresh", datapoint_id: "fresh-datapoint" },
+      },
+    });
+
+    // The result of a run at which nothing happens is read every ten seconds.
+    await page.getByText("Order 99?", { exact: true }).waitFor({ timeout: 6_000 });
+    expect(faults).toEqual([]);
+  });
+
+  test("show how a run ended at once", async () => {
+    await app.call("POST", "/v1/runs", { run_id: "ending", name: "Run ending", status: "running" });
+    const { page, faults } = await app.open(path("/ending"));
+    let state = "running";
+    const readAt: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("/GetRunResult")) readAt.push(state);
+    });
+    await page.route("**/GetExecution**", (route) =>
+      route.fulfill({
+        contentType: "application/json",
+        body: JSON.stringify({ data: { run_id: "ending", state, progress: { datapoints: 1 } } }),
+      }),
+    );
+    await page.reload();
+    const progress = page.getByRole("region", { name: "Progress" });
+    await progress.getByText("running", { exact: true }).waitFor();
+
+    state = "completed";
+    await progress.getByText("completed", { exact: true }).waitFor();
+
+    await expect.poll(() => readAt, { timeout: 2_000 }).toContain("completed");
+    expect(faults).toEqual([]);
+  });
 });

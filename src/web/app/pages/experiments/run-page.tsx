@@ -2,6 +2,8 @@
 
 import { Link } from "@tanstack/react-router";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { useEffect } from "react";
+import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { type Run, type RunResult, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
@@ -25,12 +27,19 @@ export function RunPage() {
     { runId },
     { refreshMs: refreshMs, keepsPrevious: true },
   ).data;
-  const isActive = progress?.complete === false;
+  const execution = useRpc(ExecutionService.method.getExecution, { runId }, { refreshMs }).data
+    ?.data;
+  const isCalling = execution?.state === "running" || execution?.state === "scoring";
+  const isActive = isCalling || progress?.complete === false;
   const { data, error, refetch } = useRpc(
     RunService.method.getRunResult,
     { runId },
     { refreshMs: isActive ? refreshMs : 10_000, keepsPrevious: true },
   );
+  // The last answer before the end lacks what came after it.
+  useEffect(() => {
+    if (!isActive) void refetch();
+  }, [isActive, refetch]);
   const run = data?.runObject;
   const title = run?.name ?? runId;
   return (
