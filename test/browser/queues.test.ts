@@ -1,5 +1,6 @@
 // Annotation queues in a real browser: made, and reviewed by keys alone.
 
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
 import type { TestApp } from "./support/app.ts";
@@ -51,6 +52,9 @@ async function prepare(app: TestApp): Promise<void> {
 }
 
 const app = givenApp({ prepare });
+
+const focusOf = (page: Page): Promise<unknown> =>
+  page.evaluate("document.activeElement?.textContent");
 
 const path = (rest = ""): string => `/app/p/${app.service.projectId}/queues${rest}`;
 
@@ -142,6 +146,16 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("name the type of evaluator that they need as its form does", async () => {
+    const { page, faults } = await app.open(path());
+    await page.route("**/ListMetrics**", (route) => route.fulfill({ json: {} }));
+
+    await page.goto(app.service.url + path(`/${queueId}/annotate`));
+
+    await page.getByText("Create an evaluator of the type People first").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("that are gone say so, although nothing could be filled in either", async () => {
     const { page, faults } = await app.open(path());
     await page.route("**/ListMetrics**", (route) => route.fulfill({ json: {} }));
@@ -179,6 +193,7 @@ describe("queues", () => {
     await page.keyboard.press("Enter");
 
     await page.getByRole("heading", { name: "The event was released" }).waitFor();
+    expect(await focusOf(page)).toBe("Look for the next event");
     const { event } = (await app.call("GET", "/v1/events/reviewed-0")) as {
       event: { metrics?: Record<string, unknown> };
     };
@@ -225,6 +240,7 @@ describe("queues", () => {
 
     await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
     await page.getByText(/^Add events by hand/).waitFor();
+    expect(await focusOf(page)).toBe("Look for the next event");
     const { event } = (await app.call("GET", "/v1/events/reviewed-0")) as {
       event: { metrics: Record<string, unknown> };
     };

@@ -59,7 +59,7 @@ export function AnnotatePage() {
         <ErrorState error={unread.error} onRetry={() => void unread.refetch()} />
       ) : metrics.data?.metrics.length === 0 ? (
         <EmptyState title="Nothing to fill in">
-          Create an evaluator of the type human first: it says what people are asked.
+          Create an evaluator of the type People first: it says what people are asked.
         </EmptyState>
       ) : metrics.data ? (
         <Review
@@ -98,6 +98,8 @@ function Review({ queueId, metrics, isByHand: isFilledByHand }: ReviewProps) {
         title={item ? "The event was released" : "Nothing left to review"}
         action={
           <Button
+            // The focus was in the form of the event that is gone.
+            autoFocus={complete.isSuccess || release.isSuccess}
             onClick={() => {
               release.reset();
               next();
