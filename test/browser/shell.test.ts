@@ -336,3 +336,43 @@ describe("an address without a page", () => {
     await page.getByRole("grid", { name: "Sessions" }).waitFor();
   });
 });
+
+describe("a page whose style sheets do not come", () => {
+  const styles = "**/assets/*.css";
+
+  async function openWithoutStyles(): Promise<Page> {
+    const { page } = await app.open(`/app/p/${app.service.projectId}/datasets`);
+    await page.getByRole("heading", { name: "Datasets", exact: true }).waitFor();
+    await page.route(styles, (route) => route.abort());
+    // The pointer stays away: over the link, it would have the page loaded ahead of the click.
+    await page.getByRole("link", { name: "Charts" }).dispatchEvent("click");
+    await page.getByText("The page could not be loaded: the service does not answer").waitFor();
+    await page.unroute(styles);
+    return page;
+  }
+
+  /** Returns whether all sheets are there; the rules of one that failed cannot be read. */
+  const hasStyles = (page: Page): Promise<unknown> =>
+    page.evaluate(`[...document.styleSheets].every((sheet) => {
+      try { return sheet.cssRules.length > 0; } catch { return false; }
+    })`);
+
+  test("has them once it is opened again", async () => {
+    const page = await openWithoutStyles();
+
+    await page.getByRole("link", { name: "Datasets" }).click();
+    await page.getByRole("link", { name: "Charts" }).click();
+
+    await page.getByRole("heading", { name: "Calls of models" }).waitFor();
+    await expect.poll(() => hasStyles(page), patience).toBe(true);
+  });
+
+  test("is loaded anew by Try again", async () => {
+    const page = await openWithoutStyles();
+
+    await page.getByRole("button", { name: "Try again" }).click();
+
+    await page.getByRole("heading", { name: "Calls of models" }).waitFor();
+    expect(await hasStyles(page)).toBe(true);
+  });
+});

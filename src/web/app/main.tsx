@@ -12,11 +12,13 @@ import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/query.ts";
 import { router } from "./router.tsx";
 import { checkSignIn } from "./session/sign-in-state.ts";
+import { watchLostStyles } from "./shell/lost-styles.ts";
 import { applyTheme } from "./shell/theme.ts";
 import { watchUnread } from "./shell/unread-note.tsx";
 
 applyTheme();
 watchUnread(router);
+watchLostStyles();
 void checkSignIn();
 
 const element = document.getElementById("app");

@@ -6,17 +6,20 @@ import { EmptyState, ErrorState, Loading } from "../design/states.tsx";
 import { Page } from "./page.tsx";
 import { useProjects } from "./projects.ts";
 
+const unloaded =
+  "The page could not be loaded: the service does not answer, or the app was updated meanwhile.";
+
 export function PageError({ error: thrown, reset }: ErrorComponentProps) {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const router = useRouter();
-  const isOldBuild = /dynamically imported module|module script/.test(error.message);
+  const isUnloaded = /dynamically imported module|module script|preload CSS/.test(error.message);
   return (
     <Page title="Something went wrong">
       <ErrorState
-        error={isOldBuild ? new Error("The app was updated meanwhile.") : error}
+        error={isUnloaded ? new Error(unloaded) : error}
         onRetry={() => {
           // Files of the build before are gone; the page of the new one names its own.
-          if (isOldBuild) globalThis.location.reload();
+          if (isUnloaded) globalThis.location.reload();
           reset();
           void router.invalidate();
         }}
