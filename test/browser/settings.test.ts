@@ -175,8 +175,15 @@ describe("the settings of a project", () => {
 
   test("set a retention, and keep everything again", async () => {
     const { page, faults } = await app.open(path("retention"));
+    await page.getByRole("textbox", { name: "Days" }).fill("3650");
+    await page.getByRole("button", { name: "Set retention" }).click();
+    await page.getByRole("dialog").getByText("No session is older now.").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    const start_time = Date.now() - 100 * 86_400_000;
+    await app.call("POST", "/events", { event: { event_type: "tool", inputs: {}, start_time } });
     await page.getByRole("textbox", { name: "Days" }).fill("90");
     await page.getByRole("button", { name: "Set retention" }).click();
+    await page.getByRole("dialog").getByText("Now: 1 session, 2 events.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Set retention" }).click();
     await page.getByText("keeps its sessions for 90 days").waitFor();
 

@@ -1,7 +1,13 @@
 // Retention of a project: how many days it keeps its sessions, and the reports of its deletions.
 
+import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";
-import { type RetentionRun, RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
+import {
+  type PreviewRetentionResponse,
+  type RetentionRun,
+  RetentionService,
+} from "../../../../../gen/waggle/v1/retention_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
@@ -46,6 +52,11 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
   const put = useRpcMutation(method.putRetention, options);
   const end = useRpcMutation(method.deleteRetention, options);
   const wanted = Number(typed);
+  const preview = useRpc(
+    method.previewRetention,
+    { projectId, days: wanted },
+    { isEnabled: isAsking },
+  );
   return (
     <div className="settings-form">
       <p>
@@ -83,7 +94,7 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={`Keep sessions for ${typed} days`}
-        description="Older sessions are deleted within a day, and cannot be brought back."
+        description={describePreview(preview)}
         action="Set retention"
         busyLabel="Setting…"
         isBusy={put.isPending}
@@ -92,6 +103,21 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
       />
     </div>
   );
+}
+
+type PreviewRead = UseQueryResult<PreviewRetentionResponse, ApiError>;
+
+function describePreview({ data, isFetching, error }: PreviewRead): string {
+  const found = isFetching ? undefined : data?.data;
+  const rest = "are deleted within a day, and cannot be brought back.";
+  if (found === undefined) {
+    const why = error && !isFetching ? "They could not be counted." : "Counting them…";
+    return `Older sessions ${rest} ${why}`;
+  }
+  if (found.sessions === 0) return `No session is older now. Older ones ${rest}`;
+  const { sessions, events, cutoff } = found;
+  const counts = `${formatCounted(sessions, "session")}, ${formatCounted(events, "event")}`;
+  return `Sessions before ${formatTime(toMs(cutoff) ?? 0)} ${rest} Now: ${counts}.`;
 }
 
 const columns: readonly SettingsColumn<RetentionRun>[] = [
