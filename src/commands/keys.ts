@@ -120,6 +120,9 @@ function parseCreateFlags(flags: Flags): CreateFlags {
   if (typeof permissions !== "string") {
     throw new OperatorError(`a key of kind ${kind} needs --permissions\n${usage}`);
   }
+  if (days === undefined) {
+    throw new OperatorError(`a key of kind ${kind} needs --expires-in-days\n${usage}`);
+  }
   return {
     kind,
     name,

@@ -179,6 +179,13 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     {
       name: "a fine-grained key without an end",
       words: ["keys", "create", "--kind", "data_plane", "--name", "x", "--permissions", "*"],
+      want: "needs --expires-in-days",
+    },
+    {
+      name: "a fine-grained key that ends after no time",
+      words: "keys create --kind=data_plane --name=x --permissions=* --expires-in-days=0".split(
+        " ",
+      ),
       want: "--expires-in-days must be a whole number",
     },
     {

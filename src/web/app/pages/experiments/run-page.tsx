@@ -27,10 +27,9 @@ export function RunPage() {
     { runId },
     { refreshMs: refreshMs, keepsPrevious: true },
   ).data;
-  const execution = useRpc(ExecutionService.method.getExecution, { runId }, { refreshMs }).data
-    ?.data;
-  const isCalling = execution?.state === "running" || execution?.state === "scoring";
-  const isActive = isCalling || progress?.complete === false;
+  const { getExecution } = ExecutionService.method;
+  const state = useRpc(getExecution, { runId }, { refreshMs }).data?.data?.state;
+  const isActive = state === "running" || state === "scoring" || progress?.complete === false;
   const { data, error, refetch } = useRpc(
     RunService.method.getRunResult,
     { runId },

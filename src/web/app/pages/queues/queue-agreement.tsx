@@ -49,8 +49,10 @@ function MetricAgreement({ metric }: { readonly metric: QueueAgreement }) {
   );
 }
 
+// Only full agreement reads "100 %".
 function percent(share: number | undefined): string {
-  return share === undefined ? "–" : `${Math.round(share * 100)} %`;
+  if (share === undefined) return "–";
+  return share === 1 ? "100 %" : `${Math.min(share * 100, 99.9).toFixed(1)} %`;
 }
 
 function fixed(value: number | undefined): string {
