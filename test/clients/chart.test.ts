@@ -39,7 +39,14 @@ const cases = [
       imagePullSecrets: [{ name: "registry" }],
       temporal: { uiUrl: "https://temporal.example.org" },
       publicUrl: "https://waggle.example.org",
-      environment: { WAGGLE_LOG_LEVEL: "debug" },
+      environment: {
+        WAGGLE_LOG_LEVEL: "debug",
+        WAGGLE_PORT: 8443,
+        WAGGLE_OPERATOR_PORT: 9000,
+        TEMPORAL_TLS_SERVER_CA_CERT_PATH: "/etc/temporal/ca.pem",
+      },
+      volumes: [{ name: "temporal", secret: { secretName: "temporal-tls" } }],
+      volumeMounts: [{ name: "temporal", mountPath: "/etc/temporal", readOnly: true }],
       worker: { autoscaling: { queueAgeSeconds: 60 } },
       ingress: {
         enabled: true,
@@ -174,6 +181,19 @@ describe.each(versions)("the chart on Kubernetes %s", (version) => {
     expect(valuesOf("OTEL_SDK_DISABLED")).toEqual(["true", "true", "true"]);
     expect(valuesOf("OTEL_TRACES_SAMPLER_ARG")).toEqual(["0.25", "0.25", "0.25"]);
     expect(valuesOf("WAGGLE_LOG_LEVEL")).toEqual(["debug", "debug", "debug"]);
+  });
+
+  test("every pod has the files, and the ports that the service listens on", async () => {
+    const values = join(folder, "values.json");
+    await writeFile(values, JSON.stringify(cases[1].values));
+
+    const rendered = await mustRender(version, values);
+
+    const count = (text: string) => rendered.split(text).length - 1;
+    expect(count("secretName: temporal-tls")).toBe(3);
+    expect(count("mountPath: /etc/temporal")).toBe(3);
+    expect(count("containerPort: 8443")).toBe(1);
+    expect(count("containerPort: 9000")).toBe(2);
   });
 
   test("a field that Kubernetes does not know is found", async () => {

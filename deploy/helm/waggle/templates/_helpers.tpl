@@ -23,6 +23,9 @@ imagePullSecrets: {{ toYaml . | nindent 2 }}
 volumes:
   - name: tmp
     emptyDir: {}
+  {{- with .Values.volumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 
 {{- /* YAML reads a setting's `on` as true, and Helm prints 128000000 of a file as 1.28e+08. */}}
@@ -34,6 +37,10 @@ volumes:
 {{- end }}
 {{- end }}
 
+{{- define "waggle.metricsPort" -}}
+{{ int (.Values.environment.WAGGLE_OPERATOR_PORT | default 9464) }}
+{{- end }}
+
 {{- define "waggle.container" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
@@ -43,6 +50,9 @@ securityContext:
   capabilities: { drop: [ALL] }
 volumeMounts:
   - { name: tmp, mountPath: /tmp }
+  {{- with .Values.volumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 envFrom:
   - secretRef: { name: {{ .Values.secretName }} }
 env:
