@@ -38,7 +38,7 @@ volumes:
 {{- end }}
 
 {{- define "waggle.metricsPort" -}}
-{{ int (.Values.environment.WAGGLE_OPERATOR_PORT | default 9464) }}
+{{ int (get .Values.environment "WAGGLE_OPERATOR_PORT" | default 9464) }}
 {{- end }}
 
 {{- define "waggle.container" -}}
