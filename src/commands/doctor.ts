@@ -206,9 +206,14 @@ async function checkOwnTraces({
   return { found: `${endpoint} does not take them: ${fault}`, advice: `check ${settings}` };
 }
 
-async function checkPort({ host, port, dataFolder }: Config): Promise<Finding> {
+async function checkPort(config: Config): Promise<Finding> {
+  const { host, port, dataFolder, databaseUrl } = config;
   const failure = await tryToListen(host, port);
   if (failure === undefined) return { found: `${host}:${port} is free` };
+  // In the container of a server, which holds the port.
+  if (databaseUrl !== undefined && (await isServed(`http://${host}:${port}/healthz`))) {
+    return { found: `${host}:${port} is that of a running server` };
+  }
   if ((await findRunningPostgres(dataFolder)) !== undefined) {
     const holder = await findHolder(dataFolder);
     if (holder?.url !== undefined && Number(new URL(holder.url).port) === port) {
@@ -224,4 +229,15 @@ async function tryToListen(host: string, port: number): Promise<string | undefin
     server.once("error", (error) => settle(error.message));
     server.listen(port, host, () => server.close(() => settle(undefined)));
   });
+}
+
+const answerMsMax = 5_000;
+
+async function isServed(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) });
+    return (await response.text()) === JSON.stringify({ status: "ok" });
+  } catch {
+    return false;
+  }
 }

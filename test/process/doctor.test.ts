@@ -1,11 +1,14 @@
 // `waggle doctor` where its folder cannot be written: in the image, whose processes write nothing
-// but /tmp, and beside an embedded Postgres, which needs it. Source: docs/operations.md.
+// but /tmp, and beside an embedded Postgres, which needs it; and where its port is taken. Source:
+// docs/operations.md.
 
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { givenAnEmptyDataFolder, run } from "../support/process.ts";
+import { startService } from "../support/service.ts";
 
 /** A folder that not even root can make, since it lies in a file. */
 async function givenAClosedFolder(): Promise<string> {
@@ -36,4 +39,22 @@ test("doctor asks for one that can be written for Postgres", { timeout: 300_000 
 
   expect(output).toContain(`FAIL  data folder: ${folder} cannot be written\n`);
   expect(code).toBe(1);
+});
+
+test("doctor tells a server's port from one of another program", { timeout: 300_000 }, async () => {
+  const own = await createTestDatabase();
+  const service = await startService({}, { own });
+  onTestFinished(() => service.stop());
+  const other = createServer((_, response) => response.end("hello"));
+  await new Promise<void>((settle) => other.listen(0, "127.0.0.1", settle));
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as { port: number };
+  const folder = await givenAnEmptyDataFolder();
+  const words = ["--data", folder, "--database-url", own.url, "--workflows", "off"];
+
+  const inPod = await run("doctor", ...words, "--port", new URL(service.url).port).ended();
+  const taken = await run("doctor", ...words, "--port", String(port)).ended();
+
+  expect(inPod.output).toMatch(/^ok {4}port: .* is that of a running server$/m);
+  expect(taken.output).toMatch(/^FAIL {2}port: .*EADDRINUSE/m);
 });
