@@ -87,6 +87,28 @@ describe("eventToDraft", () => {
     expect(leftOut).toEqual([]);
   });
 
+  test("tells of no settings that change no answer, and leaves out what is no number", () => {
+    const { columns, leftOut } = openedFrom(
+      { chat_history: [user("Hi")] },
+      {
+        hyperparameters: {
+          _type: "openai-chat",
+          model_name: "gpt-4o",
+          stream: false,
+          text: {},
+          random_seed: "",
+          top_p: "",
+          max_tokens: "Infinity",
+          temperature: "0.2",
+          seed: 7,
+        },
+      },
+    );
+
+    expect(columns[0]?.parameters).toEqual({ temperature: "0.2" });
+    expect(leftOut).toEqual(["the setting seed"]);
+  });
+
   test("opens tools of the AI SDK with their parameters", () => {
     const { leftOut, tools } = openedFrom(
       { messages: [user("Weather?")] },

@@ -121,7 +121,9 @@ export function carryParameters(settings: Fields): CarriedParameters {
     name in otherNames || (parameterNames as readonly string[]).includes(name);
   const left = [
     ...otherSettings.filter((name) => isSet(settings[name])),
-    ...Object.keys(inner).filter((name) => !isKnown(name) && isSet(inner[name])),
+    ...Object.keys(inner).filter(
+      (name) => !isKnown(name) && !quietSettings.includes(name) && isSet(inner[name]),
+    ),
   ];
   return {
     parameters: toParameters(Object.fromEntries(named)),
@@ -129,7 +131,29 @@ export function carryParameters(settings: Fields): CarriedParameters {
   };
 }
 
-/** Values that are the default anyway change nothing. */
+/**
+ * Settings that change no answer, that the draft holds elsewhere, or that senders add, such as
+ * LangChain's `_type`.
+ */
+const quietSettings = [
+  "_type",
+  "model",
+  "model_name",
+  "class_name",
+  "api_base",
+  "base_url",
+  "stream",
+  "stream_options",
+  "streaming",
+  "user",
+  "metadata",
+  "store",
+  "instructions",
+  "encoding_format",
+];
+
+/** Values that are the default anyway, or that say nothing, change nothing. */
 function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== "auto" && value !== 1;
+  if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
+  return ![undefined, null, "", "auto", 1].includes(value as string | undefined);
 }

@@ -123,8 +123,10 @@ export function toParameters(value: unknown): Column["parameters"] {
   if (!isFields(value)) return {};
   const entries = parameterNames.flatMap((name) => {
     const given = value[name];
-    if (given === undefined || given === null) return [];
-    const text = Array.isArray(given) ? given.join("\n") : JSON.stringify(given);
+    // Langfuse's client says so where a call has no limit.
+    if (given === undefined || given === null || given === "" || given === "Infinity") return [];
+    const isText = typeof given === "string";
+    const text = Array.isArray(given) ? given.join("\n") : isText ? given : JSON.stringify(given);
     return [[name, text] as const];
   });
   return Object.fromEntries(entries);
