@@ -38,6 +38,17 @@ export function createDraft(span: Span, eventType: EventType): Draft {
   };
 }
 
+const embeddingKeys = ["gen_ai.operation.name", "llm.request.type", "langfuse.observation.type"];
+
+/** Returns whether the span is a model's call that embeds texts, which are no chat. */
+export function isEmbedding(draft: Draft): boolean {
+  if (draft.eventType !== "model") return false;
+  return embeddingKeys.some((key) => {
+    const value = draft.attributes.get(key);
+    return typeof value === "string" && /^embeddings?$/i.test(value);
+  });
+}
+
 /** Takes one attribute: returns its value and marks it as read. Null counts as absent. */
 export function take(draft: Draft, key: string): JsonValue | undefined {
   const value = draft.left.get(key);

@@ -150,7 +150,7 @@ function deriveFields(draft: Draft): void {
   const model = metadata["response_model"] ?? config["model"];
   if (model !== undefined) place(draft, "metadata", "model_name", model);
   const system = metadata["system"];
-  if (draft.eventType === "model" && typeof system === "string") {
+  if (draft.eventType === "model" && typeof system === "string" && system !== "") {
     place(draft, "config", "provider", system);
   }
   if (draft.eventType === "model" && "chat_history" in draft.buckets.inputs) {

@@ -10,7 +10,7 @@ import {
   setOwn,
   type MutableObject,
 } from "../../base/json.ts";
-import { place, type Draft } from "./draft.ts";
+import { isEmbedding, place, type Draft } from "./draft.ts";
 import { itemsOf, parseJsonText } from "./values.ts";
 
 /** A message; `finish_reason` is moved elsewhere before the message is placed. */
@@ -77,7 +77,9 @@ function looksLikeMessage(value: JsonObject): boolean {
 export function readMessage(source: JsonObject, defaultRole: string): Message[] {
   const message: MutableObject = {};
   const { role } = source;
-  setOwn(message, "role", typeof role === "string" ? role : defaultRole);
+  // Gemini calls the assistant `model`.
+  const own = role === "model" ? "assistant" : role;
+  setOwn(message, "role", typeof own === "string" ? own : defaultRole);
   const parts = readParts(source);
   if (parts.content !== undefined) message["content"] = parts.content;
   if (parts.toolCalls.length > 0) message["tool_calls"] = parts.toolCalls;
@@ -166,8 +168,21 @@ function readPart(source: JsonValue, { parts, others, listedIds }: ReadingParts)
   else if (reasoningTypes.has(type)) {
     const text = textOfPart(part, reasoningTypes);
     if (text === undefined) others.push(source);
-    else parts.reasoning = parts.reasoning === undefined ? text : `${parts.reasoning}\n${text}`;
+    else parts.reasoning = joinTexts(parts.reasoning, readSummary(text));
   } else others.push(source);
+}
+
+/** Returns two texts, either of which may be absent, as lines. */
+export function joinTexts(a: string | undefined, b: string): string {
+  return a === undefined ? b : `${a}\n${b}`;
+}
+
+// OpenLLMetry sends the summaries of OpenAI's reasoning as JSON text.
+function readSummary(text: string): string {
+  const list = parseJsonText(text);
+  if (!isJsonArray(list) || list.length === 0) return text;
+  const texts = list.map((one) => textOfPart(one, summaryTypes));
+  return texts.every((one) => one !== undefined) ? texts.join("\n") : text;
 }
 
 /** Keys that name the kind of a part without a type, as Bedrock and Gemini write parts. */
@@ -202,6 +217,7 @@ const resultTypes: ReadonlySet<JsonValue> = new Set([
   "tool_result",
 ]);
 const reasoningTypes: ReadonlySet<JsonValue> = new Set(["reasoning", "thinking"]);
+const summaryTypes: ReadonlySet<JsonValue> = new Set(["summary_text"]);
 const textTypes: ReadonlySet<JsonValue> = new Set(["text", "input_text", "output_text"]);
 /** Types of parts that stay as they are. */
 const otherTypes: ReadonlySet<JsonValue> = new Set([
@@ -232,19 +248,23 @@ function isPart(source: JsonValue): boolean {
   return isTyped || textOfPart(source) !== undefined;
 }
 
-const textKeys = ["text", "content", "thinking"];
+const textKeys = ["text", "content", "thinking", "reasoning"];
 
-// A part with keys in addition to its text is not only text.
+// A part with keys in addition to its text is not only text, unless they say nothing.
 function textOfPart(part: JsonValue | undefined, types = textTypes): string | undefined {
   if (typeof part === "string") return part;
   if (!isJsonObject(part) || !types.has(part["type"] ?? "text")) return undefined;
   let text: JsonValue | undefined;
   for (const key in part) {
-    if (key === "type") continue;
+    if (key === "type" || isNothing(part[key])) continue;
     if (text !== undefined || !textKeys.includes(key)) return undefined;
     text = part[key];
   }
   return typeof text === "string" ? text : undefined;
+}
+
+function isNothing(value: JsonValue | undefined): boolean {
+  return value === null || (isJsonArray(value) && value.length === 0);
 }
 
 /** Returns a tool call in the form of the OpenAI API, arguments as JSON text. */
@@ -319,11 +339,21 @@ function toText(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Puts messages into `inputs.chat_history`; returns false if another convention already did. */
+/**
+ * Puts messages into `inputs.chat_history`; those of an embedding are texts. Returns false if
+ * another convention already did.
+ */
 export function placeHistory(draft: Draft, messages: readonly Message[] | undefined): boolean {
   if (messages === undefined || messages.length === 0) return false;
+  if (isEmbedding(draft)) return placeTexts(draft, messages);
   if (Object.hasOwn(draft.buckets.inputs, "chat_history")) return false;
   return place(draft, "inputs", "chat_history", messages.map(withoutFinishReason));
+}
+
+function placeTexts(draft: Draft, messages: readonly Message[]): boolean {
+  if (Object.hasOwn(draft.buckets.inputs, "texts")) return false;
+  const texts = messages.map((message) => message["content"] ?? null);
+  return place(draft, "inputs", "texts", texts);
 }
 
 /**

@@ -1,8 +1,9 @@
 // Inputs and outputs of model calls in the forms of Langfuse and LangSmith, as chat messages.
 
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
-import { type Draft, movePayload } from "./draft.ts";
+import { type Draft, isEmbedding, movePayload } from "./draft.ts";
 import { type Message, readMessage, readMessages } from "./messages.ts";
+import { joinReplies, readItems } from "./responses.ts";
 import { parseJsonText } from "./values.ts";
 
 /** Names of the attributes that hold the payload of a step as JSON text. */
@@ -13,8 +14,13 @@ export function movePayloads(draft: Draft, { input, output }: PayloadKeys): void
   const isModel = draft.eventType === "model";
   const read = (toPayload: (value: JsonValue) => JsonValue) => (value: JsonValue) =>
     isModel ? toPayload(parseJsonText(value)) : parseJsonText(value);
-  movePayload(draft, input, "inputs", "input", read(toModelInputs));
+  movePayload(draft, input, "inputs", "input", read(isEmbedding(draft) ? toTexts : toModelInputs));
   movePayload(draft, output, "outputs", "result", read(toModelOutputs));
+}
+
+function toTexts(value: JsonValue): JsonObject {
+  const areTexts = isJsonArray(value) && value.every((text) => typeof text === "string");
+  return areTexts ? { texts: value } : toBucket(value, "input");
 }
 
 /** Returns a bucket of a payload: objects as they are, anything else under `name`. */
@@ -41,11 +47,42 @@ const langChainRoles: Readonly<Record<string, string>> = {
 /** Returns `inputs` of a model call: messages as chat_history, other keys beside it. */
 export function toModelInputs(value: JsonValue | undefined): JsonObject {
   const messages = isJsonObject(value) ? value["messages"] : value;
-  const history = typeof messages === "string" ? undefined : toHistory(messages);
-  if (history === undefined) return toBucket(value, "input");
-  if (!isJsonObject(value)) return { chat_history: history };
+  const [said, tools] = splitTools(messages);
+  const history = typeof messages === "string" ? undefined : toHistory(said);
+  if (history === undefined) return toRequest(value) ?? toBucket(value, "input");
+  const described = tools.length > 0 ? { tools } : {};
+  if (!isJsonObject(value)) return { ...described, chat_history: history };
   const { messages: _, ...rest } = value;
-  return Object.hasOwn(rest, "chat_history") ? value : { ...rest, chat_history: history };
+  const isTaken = Object.hasOwn(rest, "chat_history");
+  return isTaken ? value : { ...described, ...rest, chat_history: history };
+}
+
+// Langfuse's handler for LangChain appends the tools offered to the model as results of tools.
+function splitTools(messages: JsonValue | undefined): [JsonValue | undefined, JsonValue[]] {
+  if (!isJsonArray(messages)) return [messages, []];
+  const tools = messages.flatMap((one) => toolIn(one) ?? []);
+  if (tools.length === 0) return [messages, []];
+  return [messages.filter((one) => toolIn(one) === undefined), tools];
+}
+
+function toolIn(message: JsonValue): JsonObject | undefined {
+  const content = isJsonObject(message) && message["role"] === "tool" ? message["content"] : null;
+  const isTool = isJsonObject(content) && content["type"] === "function" && "function" in content;
+  return isTool ? content : undefined;
+}
+
+// A request of OpenAI's Responses API; the items stay, since messages do not say all of them.
+function toRequest(value: JsonValue | undefined): JsonObject | undefined {
+  const items = isJsonObject(value) ? value["input"] : value;
+  const isText = typeof items === "string" && isJsonObject(value) && "model" in value;
+  const history = isText ? [{ role: "user", content: items }] : readItems(items);
+  if (history === undefined) return undefined;
+  if (!isJsonObject(value)) return { chat_history: history, input: items ?? null };
+  if (Object.hasOwn(value, "chat_history")) return undefined;
+  const { instructions } = value;
+  const system =
+    typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
+  return { ...value, chat_history: [...system, ...history] };
 }
 
 function toHistory(value: JsonValue | undefined): Message[] | undefined {
@@ -77,12 +114,22 @@ function roleOf(type: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
+// A reply of OpenAI's Responses API, or the items of one, which stay.
+function toReply(value: JsonValue | undefined): JsonObject | undefined {
+  const items = isJsonObject(value) && value["object"] === "response" ? value["output"] : value;
+  const replies = joinReplies(readItems(items) ?? []);
+  const [only] = replies;
+  if (only === undefined || replies.length > 1) return undefined;
+  return { ...only, ...toBucket(value, "output") };
+}
+
 /** Returns `outputs` of a model call: role and content of the reply, other keys beside them. */
 export function toModelOutputs(value: JsonValue | undefined): JsonObject {
   if (typeof value === "string") return { role: "assistant", content: value };
   if (!isJsonObject(value)) {
     const replies = toHistory(value);
-    return replies?.length === 1 ? { ...replies[0] } : toBucket(value, "output");
+    const isOne = replies?.length === 1;
+    return isOne ? { ...replies[0] } : (toReply(value) ?? toBucket(value, "output"));
   }
   const { generations, choices, ...rest } = value;
   const [inner] = isJsonArray(generations) ? generations : [];
@@ -95,6 +142,8 @@ export function toModelOutputs(value: JsonValue | undefined): JsonObject {
     if (!sharesKeys(only, rest)) return { ...rest, ...only };
     return { ...only, response: rest };
   }
+  const reply = toReply(value);
+  if (reply !== undefined) return reply;
   const message = fromLangChain(value);
   if (isJsonObject(message) && typeof message["role"] === "string") {
     const read = readMessage(message, "assistant");

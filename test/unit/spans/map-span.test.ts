@@ -534,6 +534,280 @@ describe("chat messages", () => {
   });
 });
 
+describe("OpenAI's Responses API", () => {
+  const call = (id: string): JsonObject => ({
+    id,
+    type: "function",
+    function: { name: "find", arguments: "{}" },
+  });
+
+  test("OpenInference's messages of one reply are one, in the history too", () => {
+    const listed = (prefix: string, index: number) => ({
+      [`${prefix}.${index}.message.role`]: "assistant",
+      [`${prefix}.${index}.message.tool_calls.0.tool_call.id`]: `c${index}`,
+      [`${prefix}.${index}.message.tool_calls.0.tool_call.function.name`]: "find",
+      [`${prefix}.${index}.message.tool_calls.0.tool_call.function.arguments`]: "{}",
+    });
+    const output = "llm.output_messages";
+    const got = eventOf({
+      attributes: {
+        "openinference.span.kind": "LLM",
+        "input.value": '{"model": "m", "input": []}',
+        "output.value": '{"object": "response"}',
+        ...listed("llm.input_messages", 0),
+        ...listed("llm.input_messages", 1),
+        "llm.input_messages.2.message.role": "tool",
+        "llm.input_messages.2.message.content": "rain",
+        "llm.input_messages.2.message.tool_call_id": "c0",
+        [`${output}.0.message.role`]: "assistant",
+        [`${output}.0.message.contents.0.message_content.type`]: "reasoning",
+        [`${output}.0.message.contents.0.message_content.text`]: "I look.",
+        [`${output}.1.message.role`]: "assistant",
+        [`${output}.1.message.contents.0.message_content.type`]: "text",
+        [`${output}.1.message.contents.0.message_content.text`]: "Rain.",
+        ...listed(output, 2),
+      },
+    });
+
+    expect(got.inputs).toEqual({
+      chat_history: [
+        { role: "assistant", tool_calls: [call("c0"), call("c1")] },
+        { role: "tool", content: "rain", tool_call_id: "c0" },
+      ],
+    });
+    expect(got.outputs).toEqual({
+      role: "assistant",
+      reasoning: "I look.",
+      content: "Rain.",
+      tool_calls: [call("c2")],
+    });
+  });
+
+  const items = [
+    { id: "r", type: "reasoning", summary: [{ type: "summary_text", text: "I look." }] },
+    { id: "f", type: "function_call", call_id: "c1", name: "find", arguments: "{}" },
+    { type: "web_search_call", id: "w" },
+    {
+      type: "message",
+      role: "assistant",
+      content: [{ type: "output_text", text: "Rain.", annotations: [] }],
+    },
+  ];
+  const reply = {
+    role: "assistant",
+    reasoning: "I look.",
+    content: "Rain.",
+    tool_calls: [call("c1")],
+  };
+  const answered = { type: "function_call_output", call_id: "c1", output: "rain" };
+
+  test.each([
+    {
+      name: "Langfuse",
+      attributes: {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.input": JSON.stringify({ input: [...items, answered] }),
+        "langfuse.observation.output": JSON.stringify(items),
+      },
+      history: [reply, { role: "tool", content: "rain", tool_call_id: "c1" }],
+    },
+    {
+      name: "LangSmith",
+      attributes: {
+        "langsmith.span.kind": "llm",
+        "gen_ai.prompt": '{"model": "m", "instructions": "Be terse.", "input": "Weather?"}',
+        "gen_ai.completion": JSON.stringify({ object: "response", output: items }),
+      },
+      history: [
+        { role: "system", content: "Be terse." },
+        { role: "user", content: "Weather?" },
+      ],
+    },
+  ])("items of $name are messages, and stay", ({ attributes, history }) => {
+    const got = eventOf({ attributes });
+
+    expect(got.inputs).toMatchObject({ chat_history: history, input: expect.anything() as string });
+    expect(got.outputs).toMatchObject({ ...reply, output: items });
+  });
+
+  test("OpenLLMetry's summary of the reasoning is a text", () => {
+    const summary = '[{"text": "I look.", "type": "summary_text"}]';
+    const parts = [
+      { type: "reasoning", content: summary },
+      { type: "text", content: "Rain." },
+    ];
+    const got = eventOf({
+      attributes: { "gen_ai.output.messages": JSON.stringify([{ role: "assistant", parts }]) },
+    });
+
+    expect(got.outputs).toEqual({ role: "assistant", reasoning: "I look.", content: "Rain." });
+  });
+});
+
+describe("messages of frameworks", () => {
+  test("LangChain.js: contents that are lists and ids of calls come from the whole payload", () => {
+    const ai = (tool_calls: JsonObject[], content: JsonObject[]): JsonObject => ({
+      lc: 1,
+      id: ["langchain_core", "messages", "AIMessage"],
+      kwargs: { content, tool_calls },
+    });
+    const find = { id: "c7", name: "find", args: {}, type: "tool_call" };
+    const listed = "message.tool_calls.0.tool_call.function";
+    const got = eventOf({
+      attributes: {
+        "openinference.span.kind": "LLM",
+        metadata: '{"ls_provider": "openai"}',
+        "llm.input_messages.0.message.role": "system",
+        "llm.input_messages.1.message.role": "assistant",
+        [`llm.input_messages.1.${listed}.name`]: "find",
+        [`llm.input_messages.1.${listed}.arguments`]: "{}",
+        "llm.input_messages.2.message.role": "tool",
+        "llm.input_messages.2.message.content": "rain",
+        "llm.output_messages.0.message.role": "assistant",
+        "input.value": JSON.stringify({
+          messages: [
+            [
+              { id: ["SystemMessage"], kwargs: { content: [{ type: "text", text: "Be terse." }] } },
+              ai([find], []),
+              { id: ["ToolMessage"], kwargs: { content: "rain", tool_call_id: "c7" } },
+            ],
+          ],
+        }),
+        "output.value": JSON.stringify({
+          generations: [
+            [
+              {
+                text: "Rain.",
+                message: ai(
+                  [],
+                  [
+                    { type: "reasoning", reasoning: "I look." },
+                    { type: "text", text: "Rain.", annotations: [] },
+                  ],
+                ),
+              },
+            ],
+          ],
+        }),
+      },
+    });
+
+    const call = { id: "c7", type: "function", function: { name: "find", arguments: "{}" } };
+    expect(got.config).toMatchObject({ provider: "openai" });
+    expect(got.inputs).toEqual({
+      chat_history: [
+        { role: "system", content: "Be terse." },
+        { role: "assistant", tool_calls: [call] },
+        { role: "tool", content: "rain", tool_call_id: "c7" },
+      ],
+    });
+    expect(got.outputs).toEqual({ role: "assistant", reasoning: "I look.", content: "Rain." });
+  });
+
+  test("Agno: a text that stands twice in a message is said once", () => {
+    const part = "llm.output_messages.0.message.contents.0.message_content";
+    const got = eventOf({
+      attributes: {
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Rain.",
+        [`${part}.type`]: "text",
+        [`${part}.text`]: "Rain.",
+      },
+    });
+
+    expect(got.outputs).toEqual({ role: "assistant", content: "Rain." });
+  });
+
+  test("Gemini's role of the model is the assistant's", () => {
+    const got = eventOf({
+      attributes: {
+        "llm.output_messages.0.message.role": "model",
+        "llm.output_messages.0.message.content": "Rain.",
+      },
+    });
+
+    expect(got.outputs).toEqual({ role: "assistant", content: "Rain." });
+  });
+
+  test("Langfuse's handler for LangChain: tools are no results of tools", () => {
+    const tool = { type: "function", function: { name: "find" } };
+    const messages = [
+      { role: "user", content: "Weather?" },
+      { role: "tool", content: tool },
+    ];
+    const got = eventOf({
+      attributes: {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.input": JSON.stringify(messages),
+      },
+    });
+
+    expect(got.inputs).toEqual({
+      tools: [tool],
+      chat_history: [{ role: "user", content: "Weather?" }],
+    });
+  });
+});
+
+describe("calls of LiteLLM", () => {
+  test("have a cost, reasons that are a list, and no empty provider", () => {
+    const got = eventOf({
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.system": "",
+        "gen_ai.response.finish_reasons": '["stop"]',
+        "gen_ai.cost.total_cost": 0.5,
+      },
+    });
+
+    expect(got.config).toBeUndefined();
+    expect(got.metadata).toMatchObject({
+      cost: 0.5,
+      finish_reasons: ["stop"],
+      finish_reason: "stop",
+    });
+  });
+});
+
+describe("embedded texts", () => {
+  const messages = JSON.stringify([
+    { role: "user", content: "sun" },
+    { role: "user", parts: [{ type: "text", content: "rain" }] },
+  ]);
+
+  test.each([
+    {
+      name: "OpenLLMetry",
+      attributes: {
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.input.messages": messages,
+      },
+    },
+    {
+      name: "LiteLLM",
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "llm.request.type": "embedding",
+        "gen_ai.input.messages": messages,
+      },
+    },
+    {
+      name: "Langfuse",
+      attributes: {
+        "langfuse.observation.type": "embedding",
+        "langfuse.observation.input": '["sun", "rain"]',
+      },
+    },
+  ])("of $name are no chat", ({ attributes }) => {
+    const got = eventOf({ attributes });
+
+    expect(got).toMatchObject({ event_type: "model", inputs: { texts: ["sun", "rain"] } });
+    expect(got.inputs).not.toHaveProperty("chat_history");
+    expect(got.config?.["type"]).toBeUndefined();
+    expect(got.metadata).not.toHaveProperty(["gen_ai.input.messages"]);
+  });
+});
+
 describe("inputs and outputs of steps", () => {
   test("a payload that several attributes repeat stands once", () => {
     const got = eventOf({

@@ -63,9 +63,12 @@ export const genAi: Convention = {
     "gen_ai.usage.reasoning.output_tokens": "metadata.reasoning_tokens",
     "gen_ai.usage.reasoning_tokens": "metadata.reasoning_tokens",
     "gen_ai.usage.cost": "metadata.cost",
+    // LiteLLM's.
+    "gen_ai.cost.total_cost": "metadata.cost",
   },
   prepare: adoptOperationDetails,
   read(draft) {
+    readReasons(draft);
     readHistory(draft);
     moveReply(draft, "gen_ai.output.messages", "assistant");
     move(draft, "gen_ai.tool.definitions", "config", "tools", readDefinitions);
@@ -74,6 +77,12 @@ export const genAi: Convention = {
     move(draft, "gen_ai.retrieval.documents", "outputs", "documents");
   },
 };
+
+// LiteLLM and Logfire send the list as JSON text.
+function readReasons({ buckets: { metadata } }: Draft): void {
+  const reasons = parseJsonText(metadata["finish_reasons"] ?? null);
+  if (isJsonArray(reasons)) metadata["finish_reasons"] = reasons;
+}
 
 function readHistory(draft: Draft): void {
   const input = parseJsonText(draft.left.get("gen_ai.input.messages") ?? null);

@@ -2,6 +2,7 @@
 // Source: OpenInference semantic conventions, 0.1.
 
 import {
+  isJsonArray,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -20,6 +21,8 @@ import {
 } from "../draft.ts";
 import { hasHistory, hasReply, placeHistory, placeReply } from "../messages.ts";
 import { moveHistory, readMessage, type Message } from "../messages.ts";
+import { toModelInputs, toModelOutputs } from "../model-payload.ts";
+import { joinReplies } from "../responses.ts";
 import { isSameJson, itemsOf, parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
@@ -75,13 +78,64 @@ function readHistory(draft: Draft): void {
   if (hasHistory(draft) || !hasPrefix(draft, "llm.input_messages.")) return;
   const messages = readMessageList(draft, "llm.input_messages.", "user");
   // LangGraph's root spans list only roles; the content is in the whole input.
-  const isSilent = messages.every((message) => Object.keys(message).length === 1);
-  if (!isSilent || !moveHistory(draft, "input.value", "user")) placeHistory(draft, messages);
+  const isAllSilent = messages.every(isSilent);
+  if (isAllSilent && moveHistory(draft, "input.value", "user")) return;
+  placeHistory(draft, isResponse(draft) ? joinReplies(messages) : fillHistory(draft, messages));
 }
 
 function readReply(draft: Draft): void {
   if (hasReply(draft) || !hasPrefix(draft, "llm.output_messages.")) return;
-  placeReply(draft, readMessageList(draft, "llm.output_messages.", "assistant"));
+  const messages = readMessageList(draft, "llm.output_messages.", "assistant");
+  placeReply(draft, isResponse(draft) ? joinReplies(messages) : fillReply(draft, messages));
+}
+
+function isSilent(message: Message): boolean {
+  return Object.keys(message).length === 1;
+}
+
+// Each item of a reply of OpenAI's Responses API is listed as a message.
+function isResponse(draft: Draft): boolean {
+  const output = parseJsonText(draft.left.get("output.value") ?? null);
+  if (isJsonObject(output)) return output["object"] === "response";
+  const input = parseJsonText(draft.left.get("input.value") ?? null);
+  return isJsonObject(input) && "input" in input && !("messages" in input);
+}
+
+// LangChain.js leaves contents that are lists, and the ids of calls, out of the messages; the whole
+// input and output have them.
+function fillHistory(draft: Draft, messages: readonly Message[]): readonly Message[] {
+  if (draft.eventType !== "model" || !messages.some(lacks)) return messages;
+  const whole = toModelInputs(parseJsonText(draft.left.get("input.value") ?? null))["chat_history"];
+  if (!isJsonArray(whole) || whole.length !== messages.length) return messages;
+  return messages.map((one, index) => (lacks(one) ? fill(one, whole[index] ?? null) : one));
+}
+
+function fillReply(draft: Draft, messages: readonly Message[]): readonly Message[] {
+  const [only] = messages;
+  if (draft.eventType !== "model" || messages.length !== 1 || only === undefined) return messages;
+  if (!lacks(only)) return messages;
+  return [fill(only, toModelOutputs(parseJsonText(draft.left.get("output.value") ?? null)))];
+}
+
+function lacks(message: Message): boolean {
+  const isOfNoCall = message["role"] === "tool" && message["tool_call_id"] === undefined;
+  return isSilent(message) || isOfNoCall || callsWithoutId(message).length > 0;
+}
+
+function callsWithoutId({ tool_calls: calls }: JsonObject): readonly JsonValue[] {
+  return itemsOf(calls).filter((call) => isJsonObject(call) && call["id"] === undefined);
+}
+
+function fill(message: Message, whole: JsonValue): Message {
+  if (!isJsonObject(whole) || whole["role"] !== message["role"]) return message;
+  const filled: MutableObject = { ...message };
+  for (const key of ["content", "reasoning", "tool_calls", "tool_call_id"]) {
+    const value = whole[key] ?? null;
+    const isEmpty = value === null || value === "" || (isJsonArray(value) && value.length === 0);
+    const isFree = !Object.hasOwn(filled, key) || key === "tool_calls";
+    if (!isEmpty && isFree) filled[key] = value;
+  }
+  return filled;
 }
 
 function readMessageList(draft: Draft, prefix: string, role: string): Message[] {
@@ -98,6 +152,8 @@ function toMessage(item: JsonObject): JsonObject {
   if (contents !== undefined) {
     const parts = itemsOf(contents).map((part) => unwrap(part, "message_content"));
     if (parts.length > 0) read["parts"] = parts;
+    // Agno's spans have the text in both.
+    if (parts.some(({ text }) => text === read["content"])) delete read["content"];
   }
   if (calls !== undefined) {
     read["tool_calls"] = itemsOf(calls).map((call) => unwrap(call, "tool_call"));
@@ -218,6 +274,10 @@ function readMetadata(draft: Draft): void {
   const metadata = parseJsonText(value);
   if (!isJsonObject(metadata)) return;
   draft.left.delete("metadata");
+  const { ls_provider: provider } = metadata;
+  if (draft.eventType === "model" && typeof provider === "string") {
+    place(draft, "config", "provider", provider);
+  }
   for (const [key, one] of Object.entries(metadata)) {
     if (!draft.left.has(key)) draft.left.set(key, one);
     else draft.left.set(`metadata.${key}`, one);
