@@ -209,6 +209,7 @@ function deploymentOf({ config, temporalPage }: Core) {
   return {
     version: packageVersion(),
     publicOrigin: config.publicUrl,
+    dataplaneAssignment: config.dataplaneAssignment,
     provider: config.oidc,
     paths: { provider: signInPath, link: linkPath },
     temporalPage,

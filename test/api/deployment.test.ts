@@ -21,6 +21,7 @@ beforeAll(async () => {
     "oidc-issuer": "https://login.example.org/realms/a",
     "oidc-client-id": "waggle",
     "oidc-client-secret": "secret",
+    "dataplane-assignment": "manual",
   });
 });
 afterAll(async () => {
@@ -38,6 +39,7 @@ const shown = {
   public_url: null,
   sign_in: { kind: "link", provider_name: null, path: "/auth/link" },
   temporal_ui_url: null,
+  dataplane_assignment: "automatic",
 };
 
 test("everybody sees the version and how people sign in", async () => {
@@ -55,6 +57,7 @@ test("a provider has its host for a name, and the page of its sign-in", async ()
   expect(body).toMatchObject({
     data: {
       public_url: publicUrl,
+      dataplane_assignment: "manual",
       sign_in: { kind: "provider", provider_name: "login.example.org", path: "/auth/sign-in" },
     },
   });

@@ -300,6 +300,21 @@ describe("the settings of all scopes", () => {
     expect(faults).toEqual([]);
   });
 
+  test("offer no changes of data planes, which the service assigns", async () => {
+    const { orgId, dataplaneId } = app.service.project;
+    const { page, faults } = await app.open(`/app/settings?level=org&id=${orgId}`);
+    await page.getByRole("button", { name: "Archive organization" }).waitFor();
+    expect(await page.getByRole("button", { name: "New data plane" }).count()).toBe(0);
+
+    await page.goto(`${app.service.url}/app/settings?level=dataplane&id=${dataplaneId}`);
+
+    await page.getByText("Data planes are assigned automatically here").waitFor();
+    await page.getByRole("button", { name: "New workspace" }).waitFor();
+    expect(await page.getByRole("button", { name: "Archive data plane" }).count()).toBe(0);
+    expect(await page.getByRole("textbox", { name: "Name" }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("rename and archive a project in the tree, and log both", async () => {
     const { page, faults, findings, picture } = await app.open("/app/settings");
     await page.getByRole("button", { name: "other", exact: true }).last().click();

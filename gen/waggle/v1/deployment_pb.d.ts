@@ -81,6 +81,14 @@ export declare type Deployment = Message<"waggle.v1.Deployment"> & {
    * @generated from field: optional string temporal_ui_url = 4;
    */
   temporalUiUrl?: string | undefined;
+
+  /**
+   * `automatic`: each organization has a data plane of its own, and calls that write data planes are
+   * NOT_FOUND; `manual`: people make them.
+   *
+   * @generated from field: string dataplane_assignment = 5;
+   */
+  dataplaneAssignment: string;
 };
 
 /**

@@ -8,6 +8,7 @@ import type { TemporalPage } from "./temporal-page.ts";
 export type DeploymentOptions = {
   readonly version: string;
   readonly publicOrigin: string | undefined;
+  readonly dataplaneAssignment: "automatic" | "manual";
   /** Identity provider; undefined: people sign in by one-time links. */
   readonly provider: { readonly issuer: string } | undefined;
   /** Paths where a sign-in begins. */
@@ -18,6 +19,7 @@ export type DeploymentOptions = {
 export function deploymentHandlers({
   version,
   publicOrigin,
+  dataplaneAssignment,
   provider,
   paths,
   temporalPage,
@@ -25,7 +27,8 @@ export function deploymentHandlers({
   const signIn = provider
     ? { kind: "provider", providerName: new URL(provider.issuer).host, path: paths.provider }
     : { kind: "link", path: paths.link };
-  const shown = { version, signIn, ...(publicOrigin !== undefined && { publicUrl: publicOrigin }) };
+  const publicUrl = publicOrigin === undefined ? {} : { publicUrl: publicOrigin };
+  const shown = { version, signIn, dataplaneAssignment, ...publicUrl };
   return {
     getDeployment(_request, { values }) {
       const isPerson = values.get(principalKey)?.kind === "user";

@@ -2,8 +2,10 @@
 
 import { Archive, Plus } from "lucide-react";
 import { useState } from "react";
+import { DeploymentService } from "../../../../../gen/waggle/v1/deployment_pb.js";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { toChanged } from "../../api/changes.ts";
+import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Field, TextArea } from "../../design/input.tsx";
@@ -29,11 +31,21 @@ export function General({ scope, data, onArchived }: GeneralProps) {
   const below = levelBelow[scope.level];
   const may = useMay(scope);
   const acts = scopeActs[scope.level];
+  const isAssigned = useAssignedDataplanes();
+  const mayCreate = acts.create && may(acts.create) && !(below === "dataplane" && isAssigned);
+  const isFixed = scope.level === "dataplane" && isAssigned;
   const [dialog, setDialog] = useState<"create" | "archive">();
   const close = () => setDialog(undefined);
   return (
     <div className="settings-sections">
-      <NameForm key={scope.id} scope={scope} data={data} />
+      {isFixed ? (
+        <p className="settings-note">
+          Data planes are assigned automatically here: each organization has its own, which is
+          neither renamed nor archived.
+        </p>
+      ) : (
+        <NameForm key={scope.id} scope={scope} data={data} />
+      )}
       <KeyValue
         items={[
           { label: "Id", value: <Identifier value={scope.id} /> },
@@ -41,12 +53,12 @@ export function General({ scope, data, onArchived }: GeneralProps) {
         ]}
       />
       <div className="settings-acts">
-        {below === undefined || !acts.create || !may(acts.create) ? null : (
+        {below === undefined || !mayCreate ? null : (
           <Button icon={<Plus />} onClick={() => setDialog("create")}>
             New {levelNames[below]}
           </Button>
         )}
-        {may(acts.archive) ? (
+        {may(acts.archive) && !isFixed ? (
           <Button variant="danger" icon={<Archive />} onClick={() => setDialog("archive")}>
             Archive {levelNames[scope.level]}
           </Button>
@@ -58,6 +70,12 @@ export function General({ scope, data, onArchived }: GeneralProps) {
       ) : null}
     </div>
   );
+}
+
+/** Returns whether the service assigns data planes, so that people write none; true until known. */
+function useAssignedDataplanes(): boolean {
+  const { data } = useRpc(DeploymentService.method.getDeployment, {}, { staleMs: Infinity });
+  return data?.data?.dataplaneAssignment !== "manual";
 }
 
 type NameFormProps = { readonly scope: ScopeRef; readonly data: ScopeData };
@@ -124,10 +142,6 @@ function NameForm({ scope, data }: NameFormProps) {
   );
 }
 
-const dataPlaneNote =
-  "Where the operator assigns data planes by hand. Elsewhere each organization has got its own, " +
-  "and none can be added.";
-
 type CreateScopeProps = { readonly parent: ScopeRef; readonly onClose: () => void };
 
 export function CreateScope({ parent, onClose }: CreateScopeProps) {
@@ -151,7 +165,6 @@ export function CreateScope({ parent, onClose }: CreateScopeProps) {
       onClose={onClose}
       title={`New ${what}`}
       width="narrow"
-      {...(needsCluster && { description: dataPlaneNote })}
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
