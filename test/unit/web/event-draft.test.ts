@@ -126,6 +126,12 @@ describe("eventToDraft", () => {
     { sent: "azure.ai.openai", want: "azure/m" },
     { sent: "aws.bedrock", want: "bedrock/m" },
     { sent: "gcp.vertex_ai", want: "google/m" },
+    { sent: "gemini", want: "google/m" },
+    { sent: "aws", want: "bedrock/m" },
+    { sent: "mistral_ai", want: "mistral/m" },
+    { sent: "mistralai", want: "mistral/m" },
+    { sent: "OpenAI", want: "openai/m" },
+    { sent: "strands-agents", want: "m" },
   ])("asks $want for an event of $sent", ({ sent, want }) => {
     const { columns } = openedFrom({ question: "Why?" }, { model: "m", provider: sent });
 

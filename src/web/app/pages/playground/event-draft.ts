@@ -54,16 +54,24 @@ function isSetting(name: string, value: unknown): boolean {
 function modelOf({ model, provider: sent }: Fields): string {
   if (typeof model !== "string") return "";
   if (typeof sent !== "string") return model;
+  // Strands names itself, whatever provider it calls.
+  if (sent === "strands-agents") return model;
   const provider = providerOf(sent);
   return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }
 
-/** Names of the GenAI conventions whose first part is no provider of the API. */
+/** Names in the GenAI conventions and OpenInference whose first part is no provider of the API. */
 const providerNames: Readonly<Record<string, string>> = {
+  aws: "bedrock",
   "aws.bedrock": "bedrock",
   "gcp.gemini": "google",
   "gcp.gen_ai": "google",
   "gcp.vertex_ai": "google",
+  gemini: "google",
+  mistral_ai: "mistral",
+  mistralai: "mistral",
+  vertex_ai: "google",
+  vertexai: "google",
 };
 
 /**
@@ -71,9 +79,10 @@ const providerNames: Readonly<Record<string, string>> = {
  * `openai.responses`; no name of the API has a dot.
  */
 function providerOf(sent: string): string {
-  return Object.hasOwn(providerNames, sent)
-    ? String(providerNames[sent])
-    : sent.replace(/\..*/s, "");
+  const name = sent.toLowerCase();
+  return Object.hasOwn(providerNames, name)
+    ? String(providerNames[name])
+    : name.replace(/\..*/s, "");
 }
 
 export function promptToDraft({ name, parameters = {}, provider }: Configuration): Draft {
