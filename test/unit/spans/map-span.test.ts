@@ -704,6 +704,25 @@ describe("messages of frameworks", () => {
     expect(got.outputs).toEqual({ role: "assistant", reasoning: "I look.", content: "Rain." });
   });
 
+  test("Google ADK: chunks of a stream are one reply", () => {
+    const chunk = (content: string, finish_reason: string): JsonObject => ({
+      role: "assistant",
+      parts: [{ type: "text", content }],
+      finish_reason,
+    });
+    const outputOf = (messages: JsonObject[]) =>
+      eventOf({
+        scope: { name: "gcp.vertex.agent", version: "", attributes: new Map() },
+        attributes: { "gen_ai.output.messages": JSON.stringify(messages) },
+      }).outputs;
+
+    const want = { role: "assistant", content: "It rains." };
+    const chunks = [chunk("It ", ""), chunk("rains.", "")];
+    expect(outputOf([...chunks, chunk("", "stop")])).toEqual(want);
+    expect(outputOf([...chunks, chunk("It rains.", "stop")])).toEqual(want);
+    expect(outputOf([chunk("A", "stop"), chunk("B", "stop")])).toHaveProperty("choices");
+  });
+
   test("Agno: a text that stands twice in a message is said once", () => {
     const part = "llm.output_messages.0.message.contents.0.message_content";
     const got = eventOf({

@@ -77,7 +77,41 @@ function adoptPayloads(draft: Draft): void {
     attributes.set(attribute, payload);
     attributes.delete(key);
   }
+  const reply = joinChunks(parseJsonText(attributes.get("gen_ai.output.messages") ?? null));
+  if (reply !== undefined) attributes.set("gen_ai.output.messages", [reply]);
   draft.attributes = attributes;
+}
+
+// A stream is listed as a message for each of its chunks, of which the last has a finish reason.
+function joinChunks(messages: JsonValue): JsonObject | undefined {
+  if (!isJsonArray(messages) || messages.length < 2 || !messages.every(isContent)) return undefined;
+  const before = messages.slice(0, -1).filter(isContent);
+  const last = messages.at(-1);
+  const areChunks = before.every((one) => (one["finish_reason"] ?? "") === "");
+  if (!areChunks || last === undefined || !isContent(last)) return undefined;
+  const said = joinParts(before);
+  // The last may repeat the whole.
+  return isSameJson(said, last["parts"]) ? last : { ...last, parts: joinParts([...before, last]) };
+}
+
+function joinParts(messages: readonly JsonObject[]): JsonValue[] {
+  const parts: JsonValue[] = [];
+  for (const part of messages.flatMap((one) => one["parts"] ?? [])) {
+    const before = parts.at(-1) ?? null;
+    const joined = joinText(before, part);
+    if (joined === undefined) parts.push(part);
+    else parts[parts.length - 1] = joined;
+  }
+  return parts;
+}
+
+function joinText(a: JsonValue, b: JsonValue): JsonValue | undefined {
+  if (!isJsonObject(a) || !isJsonObject(b) || a["type"] !== b["type"]) return undefined;
+  const { content: before, type } = a;
+  const { content: after } = b;
+  const isText = type === "text" || type === "reasoning";
+  if (!isText || typeof before !== "string" || typeof after !== "string") return undefined;
+  return { ...b, content: before + after };
 }
 
 // Sets the attributes that a payload names, and returns what it says in addition to them. What the
