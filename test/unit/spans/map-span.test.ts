@@ -723,6 +723,37 @@ describe("messages of frameworks", () => {
     expect(outputOf([chunk("A", "stop"), chunk("B", "stop")])).toHaveProperty("choices");
   });
 
+  test("OpenInference: a call among the contents stands once, and reasoning has no id", () => {
+    const contents = "llm.output_messages.0.message.contents";
+    const call = {
+      "tool_call.id": "c1",
+      "tool_call.function.name": "find",
+      "tool_call.function.arguments": "{}",
+    };
+    const under = (prefix: string) =>
+      Object.fromEntries(Object.entries(call).map(([key, value]) => [`${prefix}.${key}`, value]));
+    const got = eventOf({
+      attributes: {
+        "llm.output_messages.0.message.role": "assistant",
+        [`${contents}.0.message_content.type`]: "reasoning",
+        [`${contents}.0.message_content.id`]: "rs_1",
+        [`${contents}.0.message_content.text`]: "I look.",
+        [`${contents}.1.message_content.type`]: "text",
+        [`${contents}.1.message_content.text`]: "Well.",
+        [`${contents}.2.message_content.type`]: "tool_use",
+        ...under(`${contents}.2.message_content`),
+        ...under("llm.output_messages.0.message.tool_calls.0"),
+      },
+    });
+
+    expect(got.outputs).toEqual({
+      role: "assistant",
+      content: "Well.",
+      reasoning: "I look.",
+      tool_calls: [{ id: "c1", type: "function", function: { name: "find", arguments: "{}" } }],
+    });
+  });
+
   test("Agno: a text that stands twice in a message is said once", () => {
     const part = "llm.output_messages.0.message.contents.0.message_content";
     const got = eventOf({

@@ -150,7 +150,7 @@ function toMessage(item: JsonObject): JsonObject {
   const { contents, tool_calls: calls, ...message } = item;
   const read: MutableObject = { ...message };
   if (contents !== undefined) {
-    const parts = itemsOf(contents).map((part) => unwrap(part, "message_content"));
+    const parts = itemsOf(contents).map((part) => toPart(unwrap(part, "message_content")));
     if (parts.length > 0) read["parts"] = parts;
     // Agno's spans have the text in both.
     if (parts.some(({ text }) => text === read["content"])) delete read["content"];
@@ -159,6 +159,14 @@ function toMessage(item: JsonObject): JsonObject {
     read["tool_calls"] = itemsOf(calls).map((call) => unwrap(call, "tool_call"));
   }
   return read;
+}
+
+// A call among the contents is wrapped like those beside them. The id of OpenAI's reasoning stands
+// in the whole output.
+function toPart(part: JsonObject): JsonObject {
+  const { tool_call: call, ...rest } = part;
+  if (isJsonObject(call)) return { ...call, ...rest };
+  return part["type"] === "reasoning" ? omit(part, "id") : part;
 }
 
 // If an item has own keys in addition to the wrapped ones, the wrapped ones win.
