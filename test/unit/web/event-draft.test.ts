@@ -93,6 +93,8 @@ describe("eventToDraft", () => {
       {
         hyperparameters: {
           _type: "openai-chat",
+          id: "resp_1",
+          created_at: 1_760_000_000,
           model_name: "gpt-4o",
           stream: false,
           text: {},

@@ -137,6 +137,8 @@ export function carryParameters(settings: Fields): CarriedParameters {
  */
 const quietSettings = [
   "_type",
+  "id",
+  "created_at",
   "model",
   "model_name",
   "class_name",
