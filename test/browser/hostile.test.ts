@@ -67,6 +67,7 @@ const events = [
       messages: [
         { role: "user", content: markup },
         { role: markup, content: rightToLeft },
+        { role: "__proto__", content: emoji },
         { role: "user", content: megabyte },
         {
           role: "user",
@@ -98,7 +99,14 @@ const events = [
   },
 ];
 
+/** Names that an empty object seems to have. */
+const inherited = ["constructor", "__proto__"];
+
 async function prepare(app: TestApp): Promise<void> {
+  for (const name of inherited) {
+    const metric = { name, type: "HUMAN", return_type: "boolean", criteria: markup };
+    await app.call("POST", "/v1/metrics", metric);
+  }
   const startMs = Date.now() - 60_000;
   for (const [index, event] of events.entries()) {
     const times = { start_time: startMs + index, end_time: startMs + index + 100 };
@@ -182,6 +190,18 @@ describe("hostile payloads", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("treeitem", { selected: true }).waitFor();
     await expectUnharmed(page);
+    expect(faults).toEqual([]);
+  });
+
+  test("are names of metrics, of roles and of variables", async () => {
+    const { page, faults } = await app.open(`${traces()}/hostile?event=chat&tab=scores`);
+    const unscored = chosen(page).locator(".scores li").getByText("not scored");
+    await expect.poll(() => unscored.count(), patience).toBe(inherited.length);
+    await expectUnharmed(page);
+
+    await page.goto(`${app.service.url}/app/p/${app.service.projectId}/playground`);
+    await page.getByLabel("Text of message 1").fill("{{ constructor }}");
+    await expect.poll(() => page.getByLabel("constructor").inputValue(), patience).toBe("");
     expect(faults).toEqual([]);
   });
 

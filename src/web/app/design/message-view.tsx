@@ -35,7 +35,7 @@ export function MessageView({ messages }: MessageViewProps) {
         return (
           <li key={index} className="message" data-role={role}>
             <header>
-              {icons[role] ?? <Bot aria-hidden />}
+              {Object.hasOwn(icons, role) ? icons[role] : <Bot aria-hidden />}
               <span>{role}</span>
               <Copy what="message" text={() => plainText(parts)} />
             </header>

@@ -59,7 +59,7 @@ function isApiPart(part: unknown): part is Fields {
 }
 
 function carryParts(role: string, parts: readonly MessagePart[], ids: Ids): Carried {
-  const apiRole = roleNames[role] ?? role;
+  const apiRole = Object.hasOwn(roleNames, role) ? String(roleNames[role]) : role;
   const notes: string[] = [];
   const content: Fields[] = [];
   const calls: JsonObject[] = [];

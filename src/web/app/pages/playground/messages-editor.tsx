@@ -5,7 +5,7 @@ import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Field, Input, Select, TextArea } from "../../design/input.tsx";
 import { type Draft, type DraftMessage, newMessage } from "./draft.ts";
-import { variablesOf } from "../prompts/prompt-content.ts";
+import { valueOf, variablesOf } from "../prompts/prompt-content.ts";
 
 const roles = ["system", "user", "assistant", "tool"].map((role) => ({ value: role, label: role }));
 
@@ -135,7 +135,7 @@ export function VariablesEditor({ draft, onChange }: MessagesEditorProps) {
           {(ids) => (
             <Input
               {...ids}
-              value={draft.variables[name] ?? ""}
+              value={valueOf(draft.variables, name)}
               onChange={(event) =>
                 onChange({ variables: { ...draft.variables, [name]: event.target.value } })
               }

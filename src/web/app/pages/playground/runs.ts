@@ -6,7 +6,7 @@ import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js
 import { isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { type Column, type Draft, isFields, toApiMessage } from "./draft.ts";
-import { variablesOf } from "../prompts/prompt-content.ts";
+import { valueOf, variablesOf } from "../prompts/prompt-content.ts";
 import { toFunctions, toHyperparameters } from "./draft.ts";
 import { recordSession } from "./record-session.ts";
 import type { Run } from "./run.ts";
@@ -131,7 +131,7 @@ function toRequest({ projectId, sessionId, draft, column }: Performance) {
     eventName: "playground",
     ...(functions.length > 0 && { functions: [...functions] }),
     ...(names.length > 0 && {
-      inputs: Object.fromEntries(names.map((name) => [name, draft.variables[name] ?? ""])),
+      inputs: Object.fromEntries(names.map((name) => [name, valueOf(draft.variables, name)])),
     }),
   };
 }

@@ -55,7 +55,12 @@ const placeholder = /\{\{\s*([\w.-]+)\s*\}\}/g;
 
 /** Returns a text with the values of its placeholders; those without a value are left out. */
 export function fillVariables(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replaceAll(placeholder, (_, name: string) => values[name] ?? "");
+  return text.replaceAll(placeholder, (_, name: string) => valueOf(values, name));
+}
+
+/** Returns the value of a placeholder; empty where there is none. */
+export function valueOf(values: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(values, name) ? (values[name] ?? "") : "";
 }
 
 /** Names of the placeholders `{{ name }}` of the messages, in the order in which they stand. */

@@ -44,13 +44,14 @@ function toRows(event: Event, metrics: readonly Metric[]): readonly ScoreRow[] {
   const byName = new Map(metrics.map((metric) => [metric.name, metric]));
   const isBeside = (name: string): boolean =>
     /_(explanation|failure)$/.test(name) &&
-    (name.replace(/_(explanation|failure)$/, "") in scores ||
+    (Object.hasOwn(scores, name.replace(/_(explanation|failure)$/, "")) ||
       byName.has(name.replace(/_(explanation|failure)$/, "")));
   const sent = Object.keys(scores).filter((name) => !isBeside(name));
   return [...new Set([...sent, ...byName.keys()])].map((name) => ({
     name,
     metric: byName.get(name),
-    value: scores[name],
+    // A metric may have the name of a property that all objects have.
+    value: Object.hasOwn(scores, name) ? scores[name] : undefined,
     explanation: textOf(scores[`${name}_explanation`]),
     failure: textOf(scores[`${name}_failure`]),
   }));
