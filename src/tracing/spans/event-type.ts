@@ -72,6 +72,9 @@ const byTraceloopKind: Readonly<Record<string, EventType>> = {
   tool: "tool",
 };
 
+// AG2 repeats the tokens of each call of a model on a span of its own.
+const byAg2Usage: Readonly<Record<string, EventType>> = { model_call: "chain" };
+
 const byRequestType: Readonly<Record<string, EventType>> = {
   chat: "model",
   completion: "model",
@@ -87,6 +90,7 @@ const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>]
   ["traceloop.span.kind", byTraceloopKind],
   ["llm.request.type", byRequestType],
   ["langfuse.observation.type", byLangfuseType],
+  ["ag2.usage.kind", byAg2Usage],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */

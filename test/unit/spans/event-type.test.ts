@@ -31,6 +31,15 @@ describe("inferEventType", () => {
       attributes: { "gen_ai.operation.name": operation },
       want: "tool",
     })),
+    // A call of a model that AG2 tells of a second time.
+    {
+      attributes: { "ag2.usage.kind": "model_call", "gen_ai.usage.input_tokens": 3 },
+      want: "chain",
+    },
+    {
+      attributes: { "ag2.usage.kind": "compaction", "gen_ai.usage.input_tokens": 3 },
+      want: "model",
+    },
     ...["CHAIN", "AGENT", "PROMPT", "EVALUATOR"].map((kind) => ({
       attributes: { "openinference.span.kind": kind },
       want: "chain",
