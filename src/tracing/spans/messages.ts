@@ -76,10 +76,7 @@ function looksLikeMessage(value: JsonObject): boolean {
 /** Reads one message; several tool results in it become one message each. */
 export function readMessage(source: JsonObject, defaultRole: string): Message[] {
   const message: MutableObject = {};
-  const { role } = source;
-  // Gemini calls the assistant `model`.
-  const own = role === "model" ? "assistant" : role;
-  setOwn(message, "role", typeof own === "string" ? own : defaultRole);
+  setOwn(message, "role", roleOf(source["role"], defaultRole));
   const parts = readParts(source);
   if (parts.content !== undefined) message["content"] = parts.content;
   if (parts.toolCalls.length > 0) message["tool_calls"] = parts.toolCalls;
@@ -88,6 +85,12 @@ export function readMessage(source: JsonObject, defaultRole: string): Message[] 
   if (parts.toolResults.length === 0) return [message];
   const hasMore = Object.keys(message).length > 1;
   return hasMore ? [message, ...parts.toolResults] : parts.toolResults;
+}
+
+// Gemini calls the assistant `model`; OpenLLMetry says `unknown` of a streamed reply of LangChain.
+function roleOf(role: JsonValue | undefined, defaultRole: string): string {
+  const isKnown = typeof role === "string" && role !== "unknown";
+  return role === "model" ? "assistant" : isKnown ? role : defaultRole;
 }
 
 // Copies the other keys of a message. `parts` and `tool_calls` that are not lists were not read, so
@@ -339,10 +342,7 @@ function toText(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/**
- * Puts messages into `inputs.chat_history`; those of an embedding are texts. Returns false if
- * another convention already did.
- */
+/** Puts messages into `inputs`; returns false if another convention already did. */
 export function placeHistory(draft: Draft, messages: readonly Message[] | undefined): boolean {
   if (messages === undefined || messages.length === 0) return false;
   if (isEmbedding(draft)) return placeTexts(draft, messages);

@@ -779,6 +779,15 @@ describe("messages of frameworks", () => {
     expect(got.outputs).toEqual({ role: "assistant", content: "Rain." });
   });
 
+  test("OpenLLMetry's unknown role of a reply is the assistant's", () => {
+    const parts = [{ type: "text", content: "Rain." }];
+    const got = eventOf({
+      attributes: { "gen_ai.output.messages": JSON.stringify([{ role: "unknown", parts }]) },
+    });
+
+    expect(got.outputs).toEqual({ role: "assistant", content: "Rain." });
+  });
+
   test("Langfuse's handler for LangChain: tools are no results of tools", () => {
     const tool = { type: "function", function: { name: "find" } };
     const messages = [
