@@ -129,6 +129,26 @@ function databaseBytes(): Promise<number> {
   });
 }
 
+function replyOfItems(count: number): Buffer {
+  const items = Array.from({ length: count }, () => ({ type: "function_call", name: "x" }));
+  const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  const attributes = [
+    attribute("langfuse.observation.type", "generation"),
+    attribute("langfuse.observation.output", JSON.stringify(items)),
+  ];
+  const spans = [{ ...spanInJson("1"), attributes }];
+  return Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+}
+
+test("a reply of 60,000 items holds up no one else", { timeout: timeoutMs }, async () => {
+  const body = () => replyOfItems(60_000);
+  const row = { protocol: "OTLP/HTTP JSON", method: exportTraces, body } as const;
+
+  const answers = await attack([row], 3);
+
+  expect(answers.filter((one) => one.status !== 200 && !isLater(one)).slice(0, 3)).toEqual([]);
+});
+
 const numbers = (count: number): Buffer =>
   join('{"event":{"event_type":"tool","inputs":{"list":', jsonList("[0]", count), "}}}");
 

@@ -53,34 +53,47 @@ function readReasoning(parts: JsonValue | undefined): Message[] | undefined {
 
 /** Joins messages of the assistant that follow each other, as the items of one reply do. */
 export function joinReplies(messages: readonly Message[]): Message[] {
-  const joined: Message[] = [];
+  const joined: MutableObject[] = [];
   for (const message of messages) {
     const before = joined.at(-1);
-    const both = before === undefined ? undefined : join(before, message);
-    if (both === undefined) joined.push(message);
-    else joined[joined.length - 1] = both;
+    if (before !== undefined && isSameReply(before, message)) append(before, message);
+    else joined.push(withOwnLists(message));
   }
   return joined;
 }
 
-// Other keys of the messages have to say the same.
-function join(a: Message, b: Message): Message | undefined {
-  if (a["role"] !== "assistant" || b["role"] !== "assistant") return undefined;
-  const both: MutableObject = { ...a };
-  for (const [key, value] of Object.entries(b)) {
-    const held = both[key];
-    const sum = held === undefined ? value : add(key, held, value);
-    if (sum === undefined) return undefined;
-    setOwn(both, key, sum);
-  }
-  return both;
+/** Keys whose values are joined; all others have to say the same. */
+const joinedKeys: ReadonlySet<string> = new Set(["content", "reasoning", "tool_calls"]);
+
+function isSameReply(a: JsonObject, b: JsonObject): boolean {
+  if (a["role"] !== "assistant" || b["role"] !== "assistant") return false;
+  return Object.entries(b).every(
+    ([key, value]) =>
+      !Object.hasOwn(a, key) || joinedKeys.has(key) || isSameJson(a[key] ?? null, value),
+  );
 }
 
-function add(key: string, a: JsonValue, b: JsonValue): JsonValue | undefined {
-  const areTexts = typeof a === "string" && typeof b === "string";
-  if ((key === "content" || key === "reasoning") && areTexts) return joinTexts(a, b);
-  if (key === "content" || key === "tool_calls") {
-    return [...(isJsonArray(a) ? a : [a]), ...(isJsonArray(b) ? b : [b])];
+// Lists grow in place: a reply may have as many items as its span has room for.
+function append(reply: MutableObject, message: JsonObject): void {
+  for (const [key, value] of Object.entries(withOwnLists(message))) {
+    const held = Object.hasOwn(reply, key) ? reply[key] : undefined;
+    if (held === undefined) setOwn(reply, key, value);
+    else if (!joinedKeys.has(key)) continue;
+    else if (typeof held === "string" && typeof value === "string") {
+      reply[key] = joinTexts(held, value);
+    } else {
+      const list = isJsonArray(held) ? (held as JsonValue[]) : [held];
+      for (const one of isJsonArray(value) ? value : [value]) list.push(one);
+      reply[key] = list;
+    }
   }
-  return isSameJson(a, b) ? a : undefined;
+}
+
+function withOwnLists(message: JsonObject): MutableObject {
+  const own: MutableObject = { ...message };
+  for (const key of joinedKeys) {
+    const value = message[key] ?? null;
+    if (isJsonArray(value)) own[key] = [...value];
+  }
+  return own;
 }
