@@ -1,6 +1,6 @@
 // Moving events into the archive: each event once, also beside other writes.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { createEventArchive, type EventArchive } from "../../src/tracing/archive/archive.ts";
@@ -184,6 +184,7 @@ describe("countEvents", () => {
     const place = aPlace();
     await givenEvents(own.database, place.projectId, 3);
     const hasty = openDatabase({ url: own.url, connectionsMax: 1, statementTimeoutMs: 50 });
+    onTestFinished(() => hasty.close());
     const isLocked = Promise.withResolvers<undefined>();
     const busy = own.database.transaction(async (sql) => {
       await sql`lock table archived_events`;
@@ -193,7 +194,6 @@ describe("countEvents", () => {
     await isLocked.promise;
 
     const got = await createEventArchive(() => hasty).countEvents([place]);
-    await hasty.close();
 
     expect(got).toEqual({ done: 0, left: 3 });
     await busy;

@@ -1,7 +1,7 @@
 // Judges before stand-ins of every kind of provider: requests, reading of answers, and failures
 // that count as the judge's.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";
 import { createUuid, type ProjectId } from "../../../src/base/ids.ts";
 import type { RunnableDefinition } from "../../../src/evaluation/runner/runner.ts";
@@ -58,6 +58,7 @@ describe("a judge's score", () => {
 
   test("has the price of its call where it is known", async () => {
     const own = await startOpenAiStandIn(0, { text: "[[3]]" });
+    onTestFinished(() => own.stop());
 
     const opened = givenJudges(own).judge.open(
       judgingProject,
@@ -65,7 +66,6 @@ describe("a judge's score", () => {
       signal,
     );
     const got = await opened.run(event);
-    await own.stop();
 
     expect(got.kind).toBe("score");
     expect(got.judge?.cost).toBeGreaterThan(0);
