@@ -126,9 +126,10 @@ async function send(items: readonly Item[], { client, report, begun }: Sending):
   const spans = parts("spans");
   const ids = [...events.map(({ write }) => write.eventId), ...spans.flatMap(idsOf)];
   const known = await findKnown(client, ids);
-  for (const { write } of events) if (!isThere(write, known)) begin(begun, write);
-  for (const { item, write } of events) {
-    if (!begun.delete(write.eventId) && isThere(write, known)) item.existed += 1;
+  const found = new Set(events.filter(({ write }) => isThere(write, known)));
+  for (const event of events) if (!found.has(event)) begin(begun, event.write);
+  for (const event of events) {
+    if (!begun.delete(event.write.eventId) && found.has(event)) event.item.existed += 1;
   }
   for (const part of spans) part.item.existed += idsOf(part).filter((id) => known.has(id)).length;
   await sendEvents(client, events);

@@ -175,7 +175,7 @@ function readPart(source: JsonValue, { parts, others, listedIds }: ReadingParts)
   } else others.push(source);
 }
 
-/** Returns two texts, either of which may be absent, as lines. */
+/** Joins two texts by a line break; returns the second if there is no first. */
 export function joinTexts(a: string | undefined, b: string): string {
   return a === undefined ? b : `${a}\n${b}`;
 }

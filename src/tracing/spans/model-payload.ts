@@ -3,7 +3,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { type Draft, isEmbedding, movePayload } from "./draft.ts";
 import { type Message, readMessage, readMessages } from "./messages.ts";
-import { joinReplies, readItems } from "./responses.ts";
+import { readItems } from "./responses.ts";
 import { parseJsonText } from "./values.ts";
 
 /** Names of the attributes that hold the payload of a step as JSON text. */
@@ -117,9 +117,8 @@ function roleOf(type: JsonValue | undefined): string | undefined {
 // A reply of OpenAI's Responses API, or the items of one, which stay.
 function toReply(value: JsonValue | undefined): JsonObject | undefined {
   const items = isJsonObject(value) && value["object"] === "response" ? value["output"] : value;
-  const replies = joinReplies(readItems(items) ?? []);
-  const [only] = replies;
-  if (only === undefined || replies.length > 1) return undefined;
+  const [only, ...others] = readItems(items) ?? [];
+  if (only === undefined || others.length > 0) return undefined;
   return { ...only, ...toBucket(value, "output") };
 }
 

@@ -1,5 +1,5 @@
-// Items of OpenAI's Responses API as chat messages: one reply is a list of its reasoning, its calls
-// and its text. Source: the OpenAI API reference, Responses.
+// Converts items of OpenAI's Responses API to chat messages. The items of one reply are its
+// reasoning, its tool calls and its texts. Source: the OpenAI API reference, Responses.
 
 import {
   isJsonArray,
@@ -56,8 +56,9 @@ export function joinReplies(messages: readonly Message[]): Message[] {
   const joined: MutableObject[] = [];
   for (const message of messages) {
     const before = joined.at(-1);
-    if (before !== undefined && isSameReply(before, message)) append(before, message);
-    else joined.push(withOwnLists(message));
+    const reply = before !== undefined && isSameReply(before, message) ? before : {};
+    if (reply !== before) joined.push(reply);
+    append(reply, message);
   }
   return joined;
 }
@@ -73,11 +74,12 @@ function isSameReply(a: JsonObject, b: JsonObject): boolean {
   );
 }
 
-// Lists grow in place: a reply may have as many items as its span has room for.
+// The lists of a reply are its own and grow in place, since it may have as many items as its span
+// has room for.
 function append(reply: MutableObject, message: JsonObject): void {
-  for (const [key, value] of Object.entries(withOwnLists(message))) {
+  for (const [key, value] of Object.entries(message)) {
     const held = Object.hasOwn(reply, key) ? reply[key] : undefined;
-    if (held === undefined) setOwn(reply, key, value);
+    if (held === undefined) setOwn(reply, key, isJsonArray(value) ? [...value] : value);
     else if (!joinedKeys.has(key)) continue;
     else if (typeof held === "string" && typeof value === "string") {
       reply[key] = joinTexts(held, value);
@@ -87,13 +89,4 @@ function append(reply: MutableObject, message: JsonObject): void {
       reply[key] = list;
     }
   }
-}
-
-function withOwnLists(message: JsonObject): MutableObject {
-  const own: MutableObject = { ...message };
-  for (const key of joinedKeys) {
-    const value = message[key] ?? null;
-    if (isJsonArray(value)) own[key] = [...value];
-  }
-  return own;
 }

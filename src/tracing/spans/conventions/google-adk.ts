@@ -82,16 +82,16 @@ function adoptPayloads(draft: Draft): void {
   draft.attributes = attributes;
 }
 
-// A stream is listed as a message for each of its chunks, of which the last has a finish reason.
+// ADK lists each chunk of a stream as a message; only the last chunk has a finish reason.
 function joinChunks(messages: JsonValue): JsonObject | undefined {
   if (!isJsonArray(messages) || messages.length < 2 || !messages.every(isContent)) return undefined;
-  const before = messages.slice(0, -1).filter(isContent);
+  const before = messages.slice(0, -1);
   const last = messages.at(-1);
   const areChunks = before.every((one) => (one["finish_reason"] ?? "") === "");
-  if (!areChunks || last === undefined || !isContent(last)) return undefined;
-  const said = joinParts(before);
+  if (!areChunks || last === undefined) return undefined;
+  const parts = joinParts(before);
   // The last may repeat the whole.
-  return isSameJson(said, last["parts"]) ? last : { ...last, parts: joinParts([...before, last]) };
+  return isSameJson(parts, last["parts"]) ? last : { ...last, parts: joinParts([{ parts }, last]) };
 }
 
 function joinParts(messages: readonly JsonObject[]): JsonValue[] {

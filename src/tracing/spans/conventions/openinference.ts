@@ -59,8 +59,9 @@ export const openInference: Convention = {
     "llm.cost.total": "metadata.cost",
   },
   read(draft) {
-    readHistory(draft);
-    readReply(draft);
+    const isResponse = isOfResponses(draft);
+    readHistory(draft, isResponse);
+    readReply(draft, isResponse);
     readParameters(draft, "llm.invocation_parameters");
     readParameters(draft, "embedding.invocation_parameters");
     readTemplate(draft);
@@ -74,27 +75,32 @@ export const openInference: Convention = {
   },
 };
 
-function readHistory(draft: Draft): void {
+function readHistory(draft: Draft, isResponse: boolean): void {
   if (hasHistory(draft) || !hasPrefix(draft, "llm.input_messages.")) return;
   const messages = readMessageList(draft, "llm.input_messages.", "user");
   // LangGraph's root spans list only roles; the content is in the whole input.
   const isAllSilent = messages.every(isSilent);
   if (isAllSilent && moveHistory(draft, "input.value", "user")) return;
-  placeHistory(draft, isResponse(draft) ? joinReplies(messages) : fillHistory(draft, messages));
+  placeHistory(draft, isResponse ? joinReplies(messages) : fillHistory(draft, messages));
 }
 
-function readReply(draft: Draft): void {
+function readReply(draft: Draft, isResponse: boolean): void {
   if (hasReply(draft) || !hasPrefix(draft, "llm.output_messages.")) return;
   const messages = readMessageList(draft, "llm.output_messages.", "assistant");
-  placeReply(draft, isResponse(draft) ? joinReplies(messages) : fillReply(draft, messages));
+  placeReply(draft, isResponse ? joinReplies(messages) : fillReply(draft, messages));
 }
 
 function isSilent(message: Message): boolean {
   return Object.keys(message).length === 1;
 }
 
-// Each item of a reply of OpenAI's Responses API is listed as a message.
-function isResponse(draft: Draft): boolean {
+/**
+ * Returns whether a span with messages is a call of OpenAI's Responses API, whose instrumentation
+ * lists each item of a reply as a message.
+ */
+function isOfResponses(draft: Draft): boolean {
+  const prefixes = ["llm.input_messages.", "llm.output_messages."];
+  if (!prefixes.some((prefix) => hasPrefix(draft, prefix))) return false;
   const output = parseJsonText(draft.left.get("output.value") ?? null);
   if (isJsonObject(output)) return output["object"] === "response";
   const input = parseJsonText(draft.left.get("input.value") ?? null);

@@ -1,8 +1,7 @@
 // MessageView: a conversation as one reads it. Text is inert, tool calls stand beside their
 // results, and images and audio load when they are seen.
 
-import { Bot, CornerDownRight, Settings2, User, Wrench } from "lucide-react";
-import type { ReactNode } from "react";
+import { Bot, CornerDownRight, type LucideIcon, Settings2, User, Wrench } from "lucide-react";
 import type { ChatMessage, MessagePart } from "./chat-message.ts";
 import { JsonView } from "./json-view.tsx";
 import { Media } from "./media.tsx";
@@ -32,10 +31,11 @@ export function MessageView({ messages }: MessageViewProps) {
       {messages.map(({ role, parts }, index) => {
         const shown = parts.filter(isShown);
         if (shown.length === 0 && parts.length > 0) return null;
+        const Icon = icons.get(role) ?? Bot;
         return (
           <li key={index} className="message" data-role={role}>
             <header>
-              {Object.hasOwn(icons, role) ? icons[role] : <Bot aria-hidden />}
+              <Icon aria-hidden />
               <span>{role}</span>
               <Copy what="message" text={() => plainText(parts)} />
             </header>
@@ -50,12 +50,12 @@ export function MessageView({ messages }: MessageViewProps) {
   );
 }
 
-const icons: Readonly<Record<string, ReactNode>> = {
-  system: <Settings2 aria-hidden />,
-  developer: <Settings2 aria-hidden />,
-  user: <User aria-hidden />,
-  tool: <Wrench aria-hidden />,
-};
+const icons: ReadonlyMap<string, LucideIcon> = new Map([
+  ["system", Settings2],
+  ["developer", Settings2],
+  ["user", User],
+  ["tool", Wrench],
+]);
 
 function plainText(parts: readonly MessagePart[]): string {
   return parts

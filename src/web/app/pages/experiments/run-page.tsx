@@ -35,7 +35,7 @@ export function RunPage() {
     { runId },
     { refreshMs: isActive ? refreshMs : 10_000, keepsPrevious: true },
   );
-  // The last answer before the end lacks what came after it.
+  // Reads the result once more at the end, since scores may have come after the last read.
   useEffect(() => {
     if (!isActive) void refetch();
   }, [isActive, refetch]);

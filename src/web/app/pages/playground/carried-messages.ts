@@ -16,11 +16,11 @@ export type Carried = {
 type Ids = { readonly open: string[]; count: number };
 
 const apiRoles = ["system", "developer", "user", "assistant", "tool"];
-const roleNames: Readonly<Record<string, string>> = {
-  model: "assistant",
-  ai: "assistant",
-  human: "user",
-};
+const roleNames: ReadonlyMap<string, string> = new Map([
+  ["model", "assistant"],
+  ["ai", "assistant"],
+  ["human", "user"],
+]);
 
 export function carryMessages(read: readonly ReadMessage[]): Carried {
   const ids: Ids = { open: [], count: 0 };
@@ -59,7 +59,7 @@ function isApiPart(part: unknown): part is Fields {
 }
 
 function carryParts(role: string, parts: readonly MessagePart[], ids: Ids): Carried {
-  const apiRole = Object.hasOwn(roleNames, role) ? String(roleNames[role]) : role;
+  const apiRole = roleNames.get(role) ?? role;
   const notes: string[] = [];
   const content: Fields[] = [];
   const calls: JsonObject[] = [];

@@ -61,18 +61,18 @@ function modelOf({ model, provider: sent }: Fields): string {
 }
 
 /** Names in the GenAI conventions and OpenInference whose first part is no provider of the API. */
-const providerNames: Readonly<Record<string, string>> = {
-  aws: "bedrock",
-  "aws.bedrock": "bedrock",
-  "gcp.gemini": "google",
-  "gcp.gen_ai": "google",
-  "gcp.vertex_ai": "google",
-  gemini: "google",
-  mistral_ai: "mistral",
-  mistralai: "mistral",
-  vertex_ai: "google",
-  vertexai: "google",
-};
+const providerNames: ReadonlyMap<string, string> = new Map([
+  ["aws", "bedrock"],
+  ["aws.bedrock", "bedrock"],
+  ["gcp.gemini", "google"],
+  ["gcp.gen_ai", "google"],
+  ["gcp.vertex_ai", "google"],
+  ["gemini", "google"],
+  ["mistral_ai", "mistral"],
+  ["mistralai", "mistral"],
+  ["vertex_ai", "google"],
+  ["vertexai", "google"],
+]);
 
 /**
  * Returns the API's name of a provider. The AI SDK appends the provider's interface, as in
@@ -80,9 +80,7 @@ const providerNames: Readonly<Record<string, string>> = {
  */
 function providerOf(sent: string): string {
   const name = sent.toLowerCase();
-  return Object.hasOwn(providerNames, name)
-    ? String(providerNames[name])
-    : name.replace(/\..*/s, "");
+  return providerNames.get(name) ?? name.replace(/\..*/s, "");
 }
 
 export function promptToDraft({ name, parameters = {}, provider }: Configuration): Draft {
