@@ -1,4 +1,4 @@
-// Check of a text that a request wants to be stored.
+// Checks of a text that a request wants to be stored. Source: docs/decisions.md, 28.
 
 import { refuse } from "./errors.ts";
 
@@ -10,6 +10,20 @@ export function assertText(field: string, text: string, charactersMax: number): 
     refuse(field, "must hold neither NUL nor half of a surrogate pair");
   }
   assertLength(field, text, charactersMax);
+}
+
+/** Matches control characters, lone surrogates, line and paragraph separators. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Throws INVALID_ARGUMENT unless a name has 1 to `charactersMax` printable characters, not all
+ * blank.
+ */
+export function assertName(field: string, name: string, charactersMax: number): void {
+  if (name === "") refuse(field, "is required");
+  if (name.trim() === "") refuse(field, "must not be blank");
+  if (unprintable.test(name)) refuse(field, "must not hold control characters");
+  assertLength(field, name, charactersMax);
 }
 
 /** Throws INVALID_ARGUMENT if a text has more characters; an emoji is one, not two UTF-16 units. */

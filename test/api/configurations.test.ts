@@ -28,7 +28,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
 
 const refusals: readonly (readonly [object, string])[] = [
   [{ name: " " }, "name: must not be blank"],
-  [{ name: "a\0" }, "name: must hold neither NUL nor half of a surrogate pair"],
+  [{ name: "a\0" }, "name: must not hold control characters"],
   [{ name: "a".repeat(201) }, "name: must be at most 200 characters long"],
   [{ type: "agent" }, 'type: must be one of LLM, pipeline, not "agent"'],
   [{ provider: " " }, "provider: must not be blank"],

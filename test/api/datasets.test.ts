@@ -112,7 +112,7 @@ describe("datasets of current clients", () => {
 
   test.each([
     ["a long name", { name: "n".repeat(257) }, "name: must be at most 256 characters long"],
-    ["a blank name", { name: "  " }, "name: must be 1 to 256 characters"],
+    ["a blank name", { name: "  " }, "name: must not be blank"],
     [
       "a long description",
       { description: "d".repeat(10_001) },

@@ -5,7 +5,7 @@
 import type { Actor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Reason } from "../../base/errors.ts";
-import { assertDescription, assertName } from "../scope-names.ts";
+import { assertDescription, assertScopeName } from "../scope-names.ts";
 import { holds } from "../authorize.ts";
 import { assertPatterns } from "../key-policies/key-policies.ts";
 import { anyCovers, findKeyCreation, listPowers } from "../permissions.ts";
@@ -54,7 +54,7 @@ export function isFineGrained(kind: KeyKind): boolean {
  * field and its fault.
  */
 export function checkNewKey(key: NewKey, policy: readonly string[]): FineGrained {
-  assertName(key.name);
+  assertScopeName(key.name);
   if (key.description !== undefined) assertDescription(key.description);
   if (!isFineGrained(key.kind)) return { permissions: null, expiresAt: null };
   const permissions = [...new Set(key.permissions)];

@@ -5,7 +5,7 @@ import type { Actor } from "../../base/actor.ts";
 import { change, changeInside } from "../../access/change.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
-import { assertName } from "../../access/scope-names.ts";
+import { assertScopeName } from "../../access/scope-names.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { Archived, ArchiveOptions, Archives } from "./archive.ts";
@@ -110,7 +110,7 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
 }
 
 function assertDataplaneName(name: string): void {
-  assertName(name);
+  assertScopeName(name);
   if (namePattern.test(name) && alphanumeric.test(name)) return;
   throw new ServiceError(
     "INVALID_ARGUMENT",

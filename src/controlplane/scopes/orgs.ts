@@ -8,7 +8,7 @@ import { anyCovers } from "../../access/permissions.ts";
 import type { Grant, Principal } from "../../access/principal.ts";
 import { scopeInside, systemScope } from "../../access/scope.ts";
 import type { ScopeLevel } from "../../access/scope.ts";
-import { assertName } from "../../access/scope-names.ts";
+import { assertScopeName } from "../../access/scope-names.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { toPage } from "../../base/pages.ts";
 import type { Page, PageOptions } from "../../base/pages.ts";
@@ -53,7 +53,7 @@ export function createOrgs(options: OrgsOptions): Orgs {
 
   return {
     async create({ name, creator: email }, principal) {
-      assertName(name);
+      assertScopeName(name);
       const { actor } = principal;
       const createdByKey = principal.kind === "user" ? null : actor.id;
       const columns = { name, created_by_key: createdByKey };
@@ -84,7 +84,7 @@ export function createOrgs(options: OrgsOptions): Orgs {
 
     async rename(id, name, actor) {
       if (name === undefined) throw new ServiceError("INVALID_ARGUMENT", "name: is required");
-      assertName(name);
+      assertScopeName(name);
       return updateScope(options, "org", { id, name, actor });
     },
   };

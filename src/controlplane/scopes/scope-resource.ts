@@ -9,7 +9,7 @@ import type { Members } from "../../access/members/members.ts";
 import type { Principal } from "../../access/principal.ts";
 import { scopeInside } from "../../access/scope.ts";
 import type { LevelInOrg, Scope } from "../../access/scope.ts";
-import { assertChange, assertDescription, assertName } from "../../access/scope-names.ts";
+import { assertChange, assertDescription, assertScopeName } from "../../access/scope-names.ts";
 import type { DescribedChange } from "../../access/scope-names.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
@@ -81,7 +81,7 @@ export function createDescribedScopes(
     ...createScopeReads(options, level),
 
     async create(parent, { name, description, creator }, principal) {
-      assertName(name);
+      assertScopeName(name);
       if (description !== undefined) assertDescription(description);
       const columns = { name, description: description || null };
       const { actor } = principal;

@@ -1,7 +1,7 @@
 // Datasets: named lists of datapoints, in the cluster of the project's events. Every change of the
 // datapoints makes a version. Source: docs/datasets.md; docs/decisions.md, 39.1.
 
-import { assertLength } from "../../base/assert-text.ts";
+import { assertLength, assertName } from "../../base/assert-text.ts";
 import { datasetDescriptionLengthMax, datasetNameLengthMax } from "../../base/field-limits.ts";
 import { datapointsOfDatasetMax, datasetsOfProjectMax } from "../../base/tenant-limits.ts";
 import type { ProjectScope } from "../../access/scope.ts";
@@ -266,8 +266,7 @@ function parseFields(fields: DatasetFields, before?: DatasetRow) {
   const { name = before?.name ?? nameDefault } = fields;
   const { description = before?.description ?? null } = fields;
   const properties = { ...before?.properties, ...fields.properties };
-  if (name.trim() === "") refuse("name", `must be 1 to ${datasetNameLengthMax} characters`);
-  assertLength("name", name, datasetNameLengthMax);
+  if (name !== before?.name) assertName("name", name, datasetNameLengthMax);
   assertLength("description", description ?? "", datasetDescriptionLengthMax);
   assertSound(properties, "metadata");
   return { name, description, properties };

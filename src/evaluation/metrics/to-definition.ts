@@ -10,7 +10,7 @@ import {
 } from "../../base/field-limits.ts";
 import type { Definition, Filters, MetricType, OlderTexts } from "./definition.ts";
 import { parseEventFilters, withOlderFilter } from "./event-filters.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { parseReturnType, parseType, refuseComposite } from "./fields.ts";
 import type { DefinitionFields, GivenText } from "./fields.ts";
 import { olderNames, splitTexts, type SplitTexts } from "./older-texts.ts";
@@ -25,8 +25,6 @@ export type GivenDefinition = {
 };
 
 const samplingDefault = 10;
-/** Matches control characters, lone surrogates, line and paragraph separators. */
-const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /**
  * Returns the definition with the given fields, on top of the previous one, if any. Throws
@@ -72,8 +70,7 @@ function missing(field: string): never {
 function parseName(name: string): string {
   if (name === "") return missing("name");
   if (name.trim() !== name) refuse("name", "must neither begin nor end with a blank");
-  if (unprintable.test(name)) refuse("name", "must not hold control characters");
-  assertText("name", name, metricNameLengthMax);
+  assertName("name", name, metricNameLengthMax);
   const suffix = ["_explanation", "_failure"].find((one) => name.endsWith(one));
   if (suffix !== undefined) {
     refuse("name", `must not end in ${suffix}, under which metrics hold something else`);

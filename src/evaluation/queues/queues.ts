@@ -18,7 +18,7 @@ import {
 import { findProject, type Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import { parseEventFilters } from "../metrics/event-filters.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { createEnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
 import type { QueueItems } from "./items.ts";
 import * as store from "./queue-store.ts";
@@ -167,8 +167,7 @@ function toSettings(fields: QueueFields, before: QueueSettings | undefined): Que
   const { filters: given, enabled: isEnabled = before?.isEnabled ?? true } = fields;
   const reviewers = fields.reviewers_per_event ?? before?.reviewers ?? reviewersDefault;
   const claimSeconds = fields.claim_seconds ?? before?.claimSeconds ?? claimSecondsDefault;
-  if (name.trim() === "") refuse("name", "must not be blank");
-  assertText("name", name, queueNameLengthMax);
+  if (name !== before?.name) assertName("name", name, queueNameLengthMax);
   assertText("description", description, queueDescriptionLengthMax);
   assertCount("reviewers_per_event", reviewers, reviewersOfEventMax);
   assertCount("claim_seconds", claimSeconds, claimSecondsMax);

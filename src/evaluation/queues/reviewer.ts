@@ -4,7 +4,7 @@
 import type { Actor } from "../../base/actor.ts";
 import { refuse } from "../../base/errors.ts";
 import { reviewerNameLengthMax } from "../../base/field-limits.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName } from "../../base/assert-text.ts";
 import type { Reviewer } from "./review-store.ts";
 
 /**
@@ -14,7 +14,6 @@ import type { Reviewer } from "./review-store.ts";
 export function toReviewer({ type, id, name }: Actor, given: string | undefined): Reviewer {
   if (given === undefined) return { id: `${type}:${id}`, name };
   if (type === "user") refuse("reviewer", "is for calls with a key; you review as yourself");
-  if (given.trim() === "") refuse("reviewer", "must not be blank");
-  assertText("reviewer", given, reviewerNameLengthMax);
+  assertName("reviewer", given, reviewerNameLengthMax);
   return { id: `${type}:${id}/${given}`, name: given };
 }

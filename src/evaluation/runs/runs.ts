@@ -3,7 +3,7 @@
 
 import { assertCount } from "../../base/assert-count.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { assertLength } from "../../base/assert-text.ts";
+import { assertLength, assertName } from "../../base/assert-text.ts";
 import { parseChoice, refuseChoice } from "../../base/choices.ts";
 import { runDescriptionLengthMax, runNameLengthMax } from "../../base/field-limits.ts";
 import {
@@ -314,7 +314,7 @@ function merge(before: RunFields, change: RunChange): RunFields {
     status: status === undefined ? before.status : parseStatus(status),
     metadata: { ...before.metadata, ...metadata },
   };
-  assertLength("name", fields.name ?? "", runNameLengthMax);
+  if (change.name) assertName("name", change.name, runNameLengthMax);
   assertLength("description", fields.description ?? "", runDescriptionLengthMax);
   if (fields.datasetId !== null && !isRecordId(fields.datasetId)) {
     refuse("dataset_id", "must be 1 to 128 printable characters");

@@ -1,6 +1,7 @@
 // Checks the fields of a configuration; unknown keys of its parameters pass unchecked.
 // Source: docs/decisions.md, 44.1; docs/prompts.md.
 
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { faultOfChoice, refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import {
@@ -67,7 +68,8 @@ export function toContent(fields: ConfigurationFields, before: Content | undefin
 
 /** Returns a name that can be stored. Throws INVALID_ARGUMENT. */
 export function checkName(name: string): string {
-  return checkText("name", name, configurationNameLengthMax);
+  assertName("name", name, configurationNameLengthMax);
+  return name;
 }
 
 /** Returns the message of a version. Throws INVALID_ARGUMENT. */
@@ -160,12 +162,7 @@ function textsOf(field: string, list: JsonValue): readonly string[] {
 /** Returns a text that is not blank, is not too long, and that Postgres takes. */
 export function checkText(field: string, text: string, charactersMax: number): string {
   if (text.trim() === "") refuse(field, "must not be blank");
-  if (text.includes("\0") || !text.isWellFormed()) {
-    refuse(field, "must hold neither NUL nor half of a surrogate pair");
-  }
-  if (text.length > charactersMax) {
-    refuse(field, `must be at most ${charactersMax} characters long`);
-  }
+  assertText(field, text, charactersMax);
   return text;
 }
 

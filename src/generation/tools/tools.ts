@@ -1,6 +1,7 @@
 // Tools of a project: functions that models may call, as older clients keep them.
 // Source: docs/decisions.md, 34.2, 44.4; docs/prompts.md.
 
+import { assertName } from "../../base/assert-text.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { changeInside, isChange } from "../../access/change.ts";
 import type { ChangeParts, Whose } from "../../access/change.ts";
@@ -101,11 +102,12 @@ async function put(sql: Sql, { project, actor }: Whose, tool: Tool): Promise<voi
 
 /** Returns the tool that a request asks for, on top of the tool before. */
 function toTool(fields: ToolFields, before: Pick<Tool, "id"> & Partial<Tool>): Tool {
-  const { name = before.name, description = before.description ?? "", type } = fields;
+  const { name = before.name ?? "", description = before.description ?? "", type } = fields;
   const { parameters = before.parameters } = fields;
+  if (name !== before.name) assertName("name", name, toolNameLengthMax);
   return {
     id: before.id,
-    name: checkText("name", name ?? "", toolNameLengthMax),
+    name,
     description:
       description === ""
         ? description

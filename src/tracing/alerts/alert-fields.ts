@@ -1,7 +1,7 @@
 // An alert's definition: parses and checks what a request asks for.
 // Source: the published clients of this API; docs/decisions.md, 27, 48.1, 48.2.
 
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import {
@@ -92,8 +92,7 @@ export function parseAlert(
   recorded: ProjectFields,
 ): AlertDefinition {
   const name = fields.name ?? before?.name ?? "";
-  if (name.trim() === "") refuse("name", "is required");
-  assertText("name", name, alertNameLengthMax);
+  if (name !== before?.name) assertName("name", name, alertNameLengthMax);
   const description = fields.description ?? before?.description ?? "";
   assertText("description", description, alertDescriptionLengthMax);
   const { thresholds } = fields;

@@ -3,7 +3,7 @@
 
 import { type ChangeParts, changeInside, isChange, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import {
@@ -127,19 +127,20 @@ async function find(sql: Sql, { projectId }: ProjectScope, id: string): Promise<
 
 /** Returns the chart that a request asks for, on top of the chart before. */
 function toChart(fields: ChartFields, before: Pick<NewChart, "id"> & Partial<NewChart>): NewChart {
-  const { name = before.name, metric = before.metric } = fields;
+  const { name = before.name ?? "", metric = before.metric } = fields;
   const { filters = before.filters ?? [] } = fields;
   const aggregation = textOf("func", fields.func, before.aggregation, chartFieldLengthMax);
   if (aggregation !== null) parseAggregation("func", aggregation, undefined);
   const groupBy = textOf("groupBy", fields.groupBy, before.groupBy, chartFieldLengthMax);
   if (groupBy !== null && !isSplit(groupBy)) refuse("groupBy", "is not a field to group by");
+  if (name !== before.name) assertName("name", name, chartNameLengthMax);
   if (metric === undefined || !isMeasure(metric)) {
     refuse("metric", "must be event_count, another measure, or a path of an event");
   }
   assertText("metric", metric, chartFieldLengthMax);
   const chart = {
     id: before.id,
-    name: textOf("name", name, undefined, chartNameLengthMax) ?? refuse("name", "is required"),
+    name,
     metric,
     description: textOf(
       "description",

@@ -4,7 +4,7 @@
 import { type ChangeParts, changeInside, isChange, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { dashboardDescriptionLengthMax, dashboardNameLengthMax } from "../../base/field-limits.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
@@ -112,8 +112,7 @@ function toDashboard(
 ): NewDashboard {
   const { name = before.name ?? "", tiles = before.tiles ?? [] } = fields;
   const { description = before.description ?? "" } = fields;
-  if (name.trim() === "") refuse("name", "is required");
-  assertText("name", name, dashboardNameLengthMax);
+  if (name !== before.name) assertName("name", name, dashboardNameLengthMax);
   assertText("description", description, dashboardDescriptionLengthMax);
   if (tiles.length > dashboardTilesMax) {
     refuse("layout.tiles", `must be at most ${dashboardTilesMax}`);

@@ -10,7 +10,7 @@ import {
 } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { viewFieldLengthMax, viewNameLengthMax } from "../../base/field-limits.ts";
 import { createUuid, isUuid } from "../../base/ids.ts";
@@ -172,8 +172,7 @@ const pagePattern = /^[a-z][a-z0-9_-]{0,63}$/;
 function toView(fields: ViewFields, before: Owner & Partial<NewView>): NewView {
   const { name = before.name ?? "", page = before.page ?? "" } = fields;
   const { id, ownerType, ownerId, ownerName } = before;
-  if (name.trim() === "") refuse("name", "is required");
-  assertText("name", name, viewNameLengthMax);
+  if (name !== before.name) assertName("name", name, viewNameLengthMax);
   if (!pagePattern.test(page)) {
     refuse("page", "must be 1 to 64 lower-case letters, digits, _ and -, such as sessions");
   }
