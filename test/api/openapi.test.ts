@@ -90,6 +90,14 @@ describe("/openapi.json", () => {
     expect(document.openapi).toBe("3.1.0");
   });
 
+  test("has no schema that nothing refers to", () => {
+    const text = JSON.stringify(document);
+    const unused = Object.keys(document.components.schemas).filter(
+      (name) => !text.includes(`"#/components/schemas/${name}"`),
+    );
+    expect(unused).toEqual([]);
+  });
+
   test("names each parameter once, and none that the path decides", () => {
     const twice = Object.entries(document.paths).flatMap(([path, routes]) =>
       Object.values(routes).flatMap(({ parameters = [] }) => {

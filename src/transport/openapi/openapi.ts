@@ -19,6 +19,7 @@ import {
   fieldSchema,
   type Form,
   messageSchema,
+  objectSchema,
   mustBeGiven,
   type Schema,
 } from "./schemas.ts";
@@ -71,6 +72,7 @@ export function createOpenApiDocument(
         requestMemoryBytesMax: bytesInFlightMax * requestLimits.projectShare,
       },
     },
+    servers: [{ url: "/" }],
     security: [{ bearer: [] }],
     paths: { ...paths, ...fixedPaths(bodyLimits) },
     components: {
@@ -185,20 +187,20 @@ function requestBody(binding: RestBinding, components: Components): Schema | und
   const form = requestForm(binding);
   const schema =
     body === "message"
-      ? withoutPathFields(binding, messageSchema(method.input, form, components), components)
+      ? messageBody(binding, form, components)
       : fieldSchema(body, form, components);
   return { required: true, content: { [jsonType]: { schema } } };
 }
 
 /**
- * Returns the schema of a body, in which fields of the path are optional even if required in the
- * message.
+ * Returns the schema of a body that is the whole message. Fields of the path are optional in it,
+ * even if required in the message.
  */
-function withoutPathFields(binding: RestBinding, schema: Schema, components: Components): Schema {
+function messageBody(binding: RestBinding, form: Form, components: Components): Schema {
+  const { input } = binding.method;
   const names = pathFieldNames(binding);
-  if (names.length === 0) return schema;
-  const name = String(schema["$ref"]).split("/").at(-1) ?? "";
-  const { required, ...rest } = components.get(name) ?? {};
+  if (names.length === 0) return messageSchema(input, form, components);
+  const { required, ...rest } = objectSchema(input, form, components);
   const left = ((required ?? []) as readonly string[]).filter((one) => !names.includes(one));
   return { ...rest, ...(left.length > 0 ? { required: left } : {}) };
 }

@@ -77,7 +77,8 @@ function componentName(message: DescMessage, form: Form): string {
   return `${name}${projected}${textTimes}${form.isNullFree ? "WithoutNulls" : ""}`;
 }
 
-function objectSchema(message: DescMessage, form: Form, components: Components): Schema {
+/** Returns the schema of a message itself, and adds those of messages inside to the components. */
+export function objectSchema(message: DescMessage, form: Form, components: Components): Schema {
   const fields = message.fields.filter(
     (field) => !(form.side === "request" && form.isStrict && treatmentOf(field).isLegacy),
   );
