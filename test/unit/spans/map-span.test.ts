@@ -97,6 +97,17 @@ describe("usage", () => {
       attributes: { "gen_ai.usage.cache_write_input_tokens": 2 },
       want: { cache_write_input_tokens: 2 },
     },
+    ...["langsmith.metadata.usage_metadata", "langsmith.usage_metadata"].map((key) => ({
+      name: `LangSmith's ${key}`,
+      attributes: {
+        "langsmith.span.kind": "llm",
+        [key]: JSON.stringify({
+          input_token_details: { cache_read: 64, cache_creation: 2, audio: 1 },
+          output_token_details: { reasoning: 10 },
+        }),
+      },
+      want: { cache_read_input_tokens: 64, cache_write_input_tokens: 2, reasoning_tokens: 10 },
+    })),
   ])("reads $name", ({ attributes, want }) => {
     const model = { "gen_ai.operation.name": "chat" };
 
