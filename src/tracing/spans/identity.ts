@@ -10,7 +10,15 @@ import type { Attributes, Span } from "./span.ts";
 /** Keys that name a session for the API; an invalid value makes the span invalid. */
 const sessionKeys = ["honeyhive.session_id", "traceloop.association.properties.session_id"];
 /** Keys that name a conversation for other purposes; an invalid value is ignored. */
-const conversationKeys = ["gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id"];
+const conversationKeys = [
+  "gen_ai.conversation.id",
+  "session.id",
+  "gcp.vertex.agent.session_id",
+  // The AI SDK until 6, and from 7 on.
+  "ai.telemetry.metadata.sessionId",
+  "ai.settings.context.sessionId",
+  "mastra.metadata.sessionId",
+];
 const eventKeys = ["honeyhive_event_id", "honeyhive.event_id"];
 const parentKeys = ["honeyhive.parent_id", "traceloop.association.properties.parent_id"];
 

@@ -74,6 +74,9 @@ describe("session ids", () => {
     },
     { name: "conversation", attributes: { "gen_ai.conversation.id": "s" } },
     { name: "session.id", attributes: { "session.id": "s" } },
+    { name: "the AI SDK's metadata", attributes: { "ai.telemetry.metadata.sessionId": "s" } },
+    { name: "the AI SDK's context", attributes: { "ai.settings.context.sessionId": "s" } },
+    { name: "Mastra's metadata", attributes: { "mastra.metadata.sessionId": "s" } },
     {
       name: "HoneyHive's before the conversation's",
       attributes: { "session.id": "other", "honeyhive.session_id": "s" },

@@ -33,6 +33,9 @@ export const vercel: Convention = {
     "ai.toolCall.name": "metadata.tool_name",
     "ai.toolCall.id": "metadata.tool_call_id",
     "ai.telemetry.metadata.userId": "metadata.user_id",
+    "ai.telemetry.metadata.sessionId": "metadata.session_id",
+    "ai.settings.context.userId": "metadata.user_id",
+    "ai.settings.context.sessionId": "metadata.session_id",
   },
   usage: {
     "ai.usage.promptTokens": "metadata.prompt_tokens",
