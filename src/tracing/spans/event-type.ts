@@ -72,6 +72,29 @@ const byTraceloopKind: Readonly<Record<string, EventType>> = {
   tool: "tool",
 };
 
+// Types beside those that `gen_ai.operation.name` tells.
+const byMastraType: Readonly<Record<string, EventType>> = {
+  scorer_run: "chain",
+  scorer_step: "chain",
+  generic: "chain",
+  model_generation: "chain",
+  model_chunk: "chain",
+  mcp_server_request: "chain",
+  processor_run: "chain",
+  client_tool_call: "tool",
+  workflow_step: "chain",
+  workflow_conditional: "chain",
+  workflow_conditional_eval: "chain",
+  workflow_parallel: "chain",
+  workflow_loop: "chain",
+  workflow_sleep: "chain",
+  workflow_wait_event: "chain",
+  memory_operation: "tool",
+  rag_ingestion: "chain",
+  rag_vector_operation: "tool",
+  rag_action: "tool",
+};
+
 // AG2 repeats the tokens of each call of a model on a span of its own.
 const byAg2Usage: Readonly<Record<string, EventType>> = { model_call: "chain" };
 
@@ -90,6 +113,7 @@ const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>]
   ["traceloop.span.kind", byTraceloopKind],
   ["llm.request.type", byRequestType],
   ["langfuse.observation.type", byLangfuseType],
+  ["mastra.span.type", byMastraType],
   ["ag2.usage.kind", byAg2Usage],
 ];
 

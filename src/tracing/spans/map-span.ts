@@ -17,6 +17,7 @@ import { googleAdk } from "./conventions/google-adk.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
 import { langfuse } from "./conventions/langfuse.ts";
 import { langSmith } from "./conventions/langsmith.ts";
+import { mastra } from "./conventions/mastra.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
 import { strands } from "./conventions/strands.ts";
@@ -43,6 +44,7 @@ const conventions: readonly Convention[] = [
   strands,
   googleAdk,
   langfuse,
+  mastra,
 ];
 
 const fieldTables = conventions.map((convention) => convention.fields);

@@ -819,6 +819,56 @@ describe("messages of frameworks", () => {
   });
 });
 
+describe("spans of Mastra", () => {
+  const mastra = (type: string, input: string, output: string): JsonObject => ({
+    "mastra.span.type": type,
+    "gen_ai.operation.name": type === "agent_run" ? "invoke_agent" : type,
+    [`mastra.${type}.input`]: input,
+    [`mastra.${type}.output`]: output,
+  });
+  const question = { role: "user", content: "Weather?" };
+
+  test("an agent's question and answer stand beside its instructions", () => {
+    const got = eventOf({
+      attributes: {
+        ...mastra("agent_run", "Weather?", '{"text": "Rain.", "files": []}'),
+        "gen_ai.system_instructions": '[{"type": "text", "content": "Be terse."}]',
+        "mastra.metadata.userId": "ada",
+      },
+    });
+
+    expect(got.event_type).toBe("chain");
+    expect(got.inputs).toEqual({
+      chat_history: [{ role: "system", content: "Be terse." }, question],
+    });
+    expect(got.outputs).toEqual({ role: "assistant", content: "Rain." });
+    expect(got.metadata).toMatchObject({ user_id: "ada" });
+    expect(JSON.stringify(got.metadata)).not.toContain("Rain.");
+  });
+
+  test.each(["model_generation", "model_step"])("a %s has messages and calls", (type) => {
+    const calls = [{ toolCallId: "c1", toolName: "get_weather", args: { city: "Paris" } }];
+    const output = JSON.stringify({ text: "", toolCalls: calls, sources: ["a.org"] });
+    const got = eventOf({
+      attributes: mastra(type, JSON.stringify({ messages: [question] }), output),
+    });
+
+    expect(got.inputs).toEqual({ chat_history: [question] });
+    expect(got.outputs).toMatchObject({ role: "assistant", tool_calls: [call] });
+    expect(JSON.stringify(got)).toContain("a.org");
+  });
+
+  test("another step has an input and an output", () => {
+    const got = eventOf({ attributes: mastra("workflow_step", '{"city": "Paris"}', "18") });
+
+    expect(got).toMatchObject({
+      event_type: "chain",
+      inputs: { city: "Paris" },
+      outputs: { result: "18" },
+    });
+  });
+});
+
 describe("calls of LiteLLM", () => {
   test("have a cost, reasons that are a list, and no empty provider", () => {
     const got = eventOf({
