@@ -9,6 +9,7 @@ import {
   type JsonValue,
   type MutableObject,
 } from "../../base/json.ts";
+import { nameLengthMax } from "../../base/limits.ts";
 import { buckets, type EventWrite } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
@@ -72,7 +73,7 @@ export function mapSpan(span: Span, ids: Identity, source: string | undefined): 
   const isWrapper = eventType === "chain" || (eventType === "session" && !isSession);
   placeFields(draft, isWrapper ? fields : fieldsAndUsage);
   dropIdentity(draft, ids);
-  const name = takeText(draft, nameKeys) ?? span.name;
+  const name = takeText(draft, nameKeys) ?? spanName(span);
   const error = spanError(draft);
   const duration = takeDuration(draft);
   const spanSource = sourceOf(draft, source);
@@ -92,6 +93,14 @@ export function mapSpan(span: Span, ids: Identity, source: string | undefined): 
   setTimes(event, span, duration);
   setBuckets(event, draft);
   return event;
+}
+
+/** Returns a span's name; for one of Logfire, whose name is a template, the text made of it. */
+export function spanName({ name, attributes }: Span): string {
+  if (attributes.get("logfire.msg_template") !== name) return name;
+  const text = attributes.get("logfire.msg");
+  const isName = typeof text === "string" && text !== "" && text.length <= nameLengthMax;
+  return isName ? text : name;
 }
 
 type MutableEvent = { -readonly [Field in keyof EventWrite]: EventWrite[Field] };

@@ -10,7 +10,7 @@ import type { EventWrite } from "../events/event.ts";
 import { weighFields } from "../events/event-limits.ts";
 import type { Recorder } from "../events/record.ts";
 import { firstText, identifySpans, type Identity } from "./identity.ts";
-import { mapSpan } from "./map-span.ts";
+import { mapSpan, spanName } from "./map-span.ts";
 import { type RejectedSpan, type Span } from "./span.ts";
 import { limitCopies, nameFaultOf, spanFaultOf } from "./span-limits.ts";
 
@@ -102,7 +102,7 @@ export function* toWrites(
     yield;
   }
   const sessionNames = new Map<string, string>();
-  for (const [sessionId, root] of roots) sessionNames.set(sessionId, root.name);
+  for (const [sessionId, root] of roots) sessionNames.set(sessionId, spanName(root));
   return {
     writes: [...sessions.values(), ...writes],
     costs: [...Array.from(sessions, () => 0), ...costs],

@@ -150,6 +150,13 @@ describe("sessions of a request", () => {
     expect([...sessionNames]).toEqual([[deriveSessionId(traceId), "early"]]);
   });
 
+  test("of Logfire are named by the text made of the root's template", () => {
+    const attributes = { "logfire.msg_template": "Ask {name}", "logfire.msg": "Ask Ada" };
+    const { sessionNames } = writesFor({ spanId: rootId, name: "Ask {name}", attributes });
+
+    expect([...sessionNames]).toEqual([[deriveSessionId(traceId), "Ask Ada"]]);
+  });
+
   test("are written where an attribute names them or their user", () => {
     const { writes } = writesFor(
       { spanId: rootId, startMs: 20, attributes: { honeyhive_session_name: "chat" } },

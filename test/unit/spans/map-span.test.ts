@@ -1149,6 +1149,19 @@ describe("errors", () => {
 });
 
 describe("names, sources and times", () => {
+  test("Logfire's template is named by the text made of it", () => {
+    const template = "Ask {name}";
+    const nameOf = (text: string, name = template) =>
+      eventOf({
+        name,
+        attributes: { "logfire.msg_template": template, "logfire.msg": text },
+      }).event_name;
+
+    expect(nameOf("Ask Ada")).toBe("Ask Ada");
+    expect(nameOf("x".repeat(100_000))).toBe(template);
+    expect(nameOf("Ask Ada", "ask")).toBe("ask");
+  });
+
   test("honeyhive_event_name replaces the span's name", () => {
     expect(eventOf({ name: "fn" }).event_name).toBe("fn");
     expect(eventOf({ attributes: { honeyhive_event_name: "mine" } }).event_name).toBe("mine");
