@@ -178,7 +178,8 @@ function pump(
       stop(new ServiceError("MALFORMED_BODY", "the body cannot be inflated", { cause }));
     });
     source.on("data", onData).once("end", onEnd).once("error", onCut).once("close", onCut);
-    if (source.destroyed && !source.readableEnded) onCut();
+    // A body that has ended before it is read was that of a stream that its client reset.
+    if (source.destroyed || source.readableEnded) onCut();
   });
 }
 

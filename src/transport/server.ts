@@ -200,8 +200,14 @@ function createHttp2Server(
       response.writeHead(headTooLarge.status, headTooLarge.headers).end(headTooLarge.body);
       return;
     }
-    addKeylessStream(response.stream);
-    guard(options, () => options.listener(request, response as unknown as NodeResponse));
+    const { stream } = response;
+    addKeylessStream(stream);
+    // Begins after all frames that have arrived: of a flood of streams that their client resets at
+    // once (CVE-2023-44487), none is served.
+    setImmediate(() => {
+      if (stream.closed) return;
+      guard(options, () => options.listener(request, response as unknown as NodeResponse));
+    });
   });
   server.on("session", (session) => {
     sessions.add(session);

@@ -1,6 +1,7 @@
 // Bodies as they are read: complete for any division into parts, and counted with the memory of
 // their decoder.
 
+import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
@@ -53,6 +54,18 @@ describe("readBody", () => {
 
     expect(got.equals(text)).toBe(true);
     expect(reservation.bytes()).toBe(text.length);
+  });
+
+  test("gives up at once where the request was reset before", async () => {
+    // As Node leaves the request of a stream that was reset: ended and read, yet not destroyed.
+    const source = new Readable({ autoDestroy: false, read: () => undefined });
+    source.push(null);
+    await once(source.resume(), "end");
+    const limits = { bytesMax: MB, stallMs: 2_000, encoding: undefined, declaredBytes: undefined };
+
+    const body = readBody(source, { ...limits, reservation: createByteBudget(Infinity).open() });
+
+    await expect(body).rejects.toMatchObject({ reason: "MALFORMED_BODY" });
   });
 
   test("frees the parts that are copied", async () => {
