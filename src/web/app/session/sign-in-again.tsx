@@ -5,7 +5,8 @@ import { LogIn } from "lucide-react";
 import { Button } from "../design/button.tsx";
 import { Dialog } from "../design/overlay.tsx";
 import { LinkSteps, useSignInWatch } from "./sign-in-page.tsx";
-import { signInAddress, signInWay } from "./sign-in-state.ts";
+import { signInAddress } from "./sign-in-address.ts";
+import { signInWay } from "./sign-in-state.ts";
 import "./sign-in.css";
 
 /** Address that the provider sends the other window back to; it closes itself. */

@@ -7,7 +7,8 @@ import { Button } from "../design/button.tsx";
 import { ErrorState, Loading } from "../design/states.tsx";
 import { Copy } from "../design/values.tsx";
 import { Logo } from "../shell/logo.tsx";
-import { checkSignIn, type SignInState, signInAddress, signInWay } from "./sign-in-state.ts";
+import { signInAddress } from "./sign-in-address.ts";
+import { checkSignIn, type SignInState, signInWay } from "./sign-in-state.ts";
 import "./sign-in.css";
 
 const linkCommand = "npm run -s waggle -- sign-in-link";

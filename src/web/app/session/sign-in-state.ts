@@ -107,11 +107,6 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Address that signs in through the provider and comes back to a path. */
-export function signInAddress(returnTo: string): string {
-  return `/auth/sign-in?return_to=${encodeURIComponent(returnTo)}`;
-}
-
 /** Ends the sign-in in this browser, and leaves the app. */
 export async function signOut(): Promise<void> {
   // oxlint-disable-next-line no-restricted-globals -- a page of sign-in, not an rpc
