@@ -54,6 +54,8 @@ async function read(key: string): Promise<string> {
   return Buffer.from(await readBytes(key)).toString();
 }
 
+const { signal } = new AbortController();
+
 async function* pieces(...texts: readonly string[]) {
   for (const text of texts) yield Buffer.from(text);
 }
@@ -61,12 +63,13 @@ async function* pieces(...texts: readonly string[]) {
 test("a file is an object under the prefix, and replaces one of the same name", async () => {
   const files = createFileStore({ bucket: "traces", prefix: "old/waggle" }, endpoint);
 
-  await files.put("p/r/000001.parquet", pieces("cut", " off"));
-  await files.put("p/r/000001.parquet", pieces("whole ", "séance ", "x".repeat(3_000_000)));
+  await files.put("p/r/000001.parquet", pieces("cut", " off"), signal);
+  const text = ["whole ", "séance ", "x".repeat(3_000_000)];
+  await files.put("p/r/000001.parquet", pieces(...text), signal);
 
-  const text = await read("old/waggle/p/r/000001.parquet");
-  expect(text.slice(0, 13)).toBe("whole séance ");
-  expect(text).toHaveLength(13 + 3_000_000);
+  const stored = await read("old/waggle/p/r/000001.parquet");
+  expect(stored.slice(0, 13)).toBe("whole séance ");
+  expect(stored).toHaveLength(13 + 3_000_000);
 });
 
 test("a bucket that is absent, and bytes that fail, are errors", async () => {
@@ -77,8 +80,10 @@ test("a bucket that is absent, and bytes that fail, are errors", async () => {
     throw new Error("the stream broke");
   }
 
-  await expect(absent.put("a.parquet", pieces("x"))).rejects.toThrow("bucket does not exist");
-  await expect(files.put("b.parquet", failing())).rejects.toThrow("the stream broke");
+  await expect(absent.put("a.parquet", pieces("x"), signal)).rejects.toThrow(
+    "bucket does not exist",
+  );
+  await expect(files.put("b.parquet", failing(), signal)).rejects.toThrow("the stream broke");
   await expect(read("b.parquet")).rejects.toThrow("key does not exist");
 });
 

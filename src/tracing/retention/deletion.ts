@@ -216,7 +216,7 @@ async function writeFile(
       written.set(sessionId, count);
     }
   }
-  await files.put(name, encodeSessions(projectId, groups()));
+  await files.put(name, encodeSessions(projectId, groups()), signal);
   return written;
 }
 

@@ -6,11 +6,15 @@ import { type FileHandle, mkdir, mkdtemp, open, rename, rm } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import type { S3Client } from "@aws-sdk/client-s3";
 import type { FilePlace } from "../../setting-parsers.ts";
 
 export type FileStore = {
-  /** Stores a file under a name with slashes; replaces one of the same name. */
-  put(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+  /**
+   * Stores a file under a name with slashes; replaces one of the same name. Fails if `signal` is
+   * aborted, or if a bucket's server is silent for a minute.
+   */
+  put(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
 };
 
 /**
@@ -25,12 +29,14 @@ export function createFileStore(place: FilePlace, endpoint: string | undefined):
 
 function createFolderStore(folder: string): FileStore {
   return {
-    async put(name, bytes) {
+    async put(name, bytes, signal) {
       const path = join(folder, name);
       const part = `${path}.part`;
       await mkdir(dirname(path), { recursive: true });
       // `flush` has the file on the disk before it gets its name.
-      await pipeline(bytes, createWriteStream(part, { flush: true, mode: 0o600 }));
+      await pipeline(bytes, createWriteStream(part, { flush: true, mode: 0o600 }), {
+        signal,
+      });
       await rename(part, path);
       const parent = await open(dirname(path));
       try {
@@ -50,8 +56,10 @@ const silent = {
   error: () => undefined,
 };
 
-/** AWS demands a region; other servers take any. */
+/** Most servers other than AWS take this region if none is set. */
 const otherRegion = "us-east-1";
+/** `socketTimeout` counts while nothing is sent or received. */
+const limits = { connectionTimeout: 10_000, socketTimeout: 60_000 };
 
 function createBucketStore(
   { bucket, prefix }: Extract<FilePlace, { readonly bucket: string }>,
@@ -59,36 +67,44 @@ function createBucketStore(
 ): FileStore {
   const other = endpoint !== undefined && {
     endpoint,
-    region: otherRegion,
     forcePathStyle: true,
     // Servers other than AWS may not know the newer checksums.
     requestChecksumCalculation: "WHEN_REQUIRED" as const,
   };
   return {
-    async put(name, bytes) {
+    async put(name, bytes, signal) {
       // Loaded at the first file, since few services have any.
       const { PutObjectCommand, S3Client } = await import("@aws-sdk/client-s3");
-      const client = new S3Client({ logger: silent, ...other });
+      const region = other && { region: await findRegion(new S3Client()) };
+      const client = new S3Client({ logger: silent, requestHandler: limits, ...other, ...region });
       const { writer, reader } = await openNameless();
       const body = reader.createReadStream();
       try {
         // The size has to be known before the first byte is sent.
-        await pipeline(bytes, writer.createWriteStream());
+        await pipeline(bytes, writer.createWriteStream(), { signal });
         const { size } = await reader.stat();
-        await client.send(
-          new PutObjectCommand({
-            Bucket: bucket,
-            Key: prefix === "" ? name : `${prefix}/${name}`,
-            Body: body,
-            ContentLength: size,
-          }),
-        );
+        const file = new PutObjectCommand({
+          Bucket: bucket,
+          Key: prefix === "" ? name : `${prefix}/${name}`,
+          Body: body,
+          ContentLength: size,
+        });
+        await client.send(file, { abortSignal: signal });
       } finally {
         client.destroy();
         body.destroy();
       }
     },
   };
+}
+
+/** Returns the region as AWS's programs find it; `otherRegion` if none is set. */
+async function findRegion({ config }: S3Client): Promise<string> {
+  try {
+    return await config.region();
+  } catch {
+    return otherRegion;
+  }
 }
 
 /** Opens a temporary file without a name, so that nothing of it is left after a crash. */
