@@ -241,6 +241,26 @@ describe("a session", () => {
     expect(faults).toEqual([]);
   });
 
+  test("shows what a model thought before its answer", async () => {
+    const event = {
+      session_id: "thought",
+      event_id: "thought-call",
+      event_type: "model",
+      event_name: "think",
+      source: "production",
+      inputs: { messages: [{ role: "user", content: "How far is the meadow?" }] },
+      outputs: { role: "assistant", content: "A mile.", reasoning: "Bees fly three miles." },
+    };
+    await app.call("POST", "/events", { event });
+    const { page, faults, findings } = await app.open(pathOf("thought", "?event=thought-call"));
+
+    const reasoning = chosen(page).getByRole("group", { name: "Reasoning" });
+    await reasoning.getByText("Bees fly three miles.").waitFor();
+    await chosen(page).getByText("A mile.").waitFor();
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   test("shows images and sounds as such, once they are seen", async () => {
     const { page, faults } = await app.open(pathOf("middle", "?event=middle-describe"));
     const image = chosen(page).getByRole("img", { name: "Sent in the message" });

@@ -41,6 +41,17 @@ describe("toTurns", () => {
     expect(turns.map(({ repeatedCount }) => repeatedCount)).toEqual([0, 2]);
   });
 
+  test("shows a message once that is sent again without its reasoning", () => {
+    const thought = { ...assistant("hi"), reasoning_content: "A greeting." };
+    const turns = turnsOf(
+      { sent: [user("hello")], answer: thought },
+      { sent: [user("hello"), assistant("hi"), user("bye")], answer: assistant("see you") },
+    );
+
+    expect(turns.map(({ repeatedCount }) => repeatedCount)).toEqual([0, 2]);
+    expect(turns[0]?.messages.at(-1)?.reasoning).toBe("A greeting.");
+  });
+
   test("shows words that a person says twice", () => {
     const first = [user("go on"), assistant("one")];
     const turns = turnsOf(

@@ -17,6 +17,11 @@ export type ChatMessage = {
   /** `system`, `user`, `assistant`, `tool`, or any other word that was sent. */
   readonly role: string;
   readonly parts: readonly MessagePart[];
+  /**
+   * What a model thought before it answered. It is no part: a history that is sent again may leave
+   * it out, and no question or answer is read from it.
+   */
+  readonly reasoning?: string;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -43,13 +48,22 @@ export function toChatMessage(message: Fields): ChatMessage {
   const body = content ?? parts;
   const read = Array.isArray(body) ? body.flatMap(toPart) : toParts(body);
   const results = [{ kind: "tool-result" as const, id: String(callId), output: parsed(content) }];
+  const reasoning = reasoningNames.map((name) => message[name]).find(isWords);
   return {
     role: String(role),
     parts: [
       ...(isResult ? results : read),
       ...(Array.isArray(calls) ? calls.filter(isFields).map(toToolCall) : []),
     ],
+    ...(reasoning !== undefined && { reasoning }),
   };
+}
+
+/** Names of the APIs that speak OpenAI's; spans are stored under the first. */
+const reasoningNames = ["reasoning", "reasoning_content"];
+
+function isWords(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
 }
 
 function toParts(content: unknown): readonly MessagePart[] {

@@ -28,9 +28,10 @@ export function MessageView({ messages }: MessageViewProps) {
     part.kind !== "tool-result" || part.id === undefined || !called.has(part.id);
   return (
     <ol className="messages">
-      {messages.map(({ role, parts }, index) => {
+      {messages.map(({ role, parts, reasoning }, index) => {
         const shown = parts.filter(isShown);
-        if (shown.length === 0 && parts.length > 0) return null;
+        const isEmpty = shown.length === 0 && reasoning === undefined;
+        if (isEmpty && parts.length > 0) return null;
         const Icon = icons.get(role) ?? Bot;
         return (
           <li key={index} className="message" data-role={role}>
@@ -39,7 +40,13 @@ export function MessageView({ messages }: MessageViewProps) {
               <span>{role}</span>
               <Copy what="message" text={() => plainText(parts)} />
             </header>
-            {shown.length === 0 ? <p className="message-empty">empty</p> : null}
+            {isEmpty ? <p className="message-empty">empty</p> : null}
+            {reasoning === undefined ? null : (
+              <div className="reasoning" role="group" aria-label="Reasoning">
+                <p>Reasoning</p>
+                <TextView text={reasoning} previewChars={600} />
+              </div>
+            )}
             {shown.map((part, at) => (
               <Part key={at} part={part} resultOf={(id) => results.get(id)} />
             ))}
