@@ -157,6 +157,30 @@ describe("a dashboard", () => {
     },
   );
 
+  test("keeps the layout that another tab has saved meanwhile", async () => {
+    const chart = await create("charts", { name: "Calls of both", metric: "event_count" });
+    const tile = { chart_id: chart, x: 0, y: 0, w: 6, h: 5 };
+    const id = await create("dashboards", { name: "Of two tabs", layout: { tiles: [tile] } });
+    const { page, faults } = await app.open(path(`charts?dashboard=${id}&arrange=true`));
+    const handle = page.getByRole("button", { name: "Move Calls of both" });
+    const tiles = async () => (await storedDashboard(id))?.layout.tiles;
+    await handle.press("ArrowRight");
+    await expect.poll(tiles, patience).toEqual([{ ...tile, x: 1 }]);
+
+    const other = { ...tile, x: 3, w: 5 };
+    await app.call("PATCH", `/v1/dashboards/${id}`, { layout: { tiles: [other] } });
+    await handle.press("ArrowRight");
+
+    const notice = page.getByText("was changed elsewhere, so your last change was not saved");
+    await notice.waitFor();
+    expect(await tiles()).toEqual([other]);
+    // The next change is one of the layout that is shown now.
+    await handle.press("ArrowRight");
+    await expect.poll(tiles, patience).toEqual([{ ...other, x: 4 }]);
+    await notice.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
   test("gets a new chart once, although placing it failed at first", async () => {
     const id = await create("dashboards", { name: "Placed late" });
     const { page, faults } = await app.open(path(`charts/edit?dashboard=${id}`));

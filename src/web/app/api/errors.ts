@@ -43,6 +43,7 @@ const advices: Readonly<Record<string, string>> = {
   UNREACHABLE: "Check the connection and that the service runs, then try again.",
   NOT_FOUND: "It was deleted, or it is not open to you: ask an administrator for a role there.",
   INTERNAL: "The service has logged the cause. Try again; if it stays, tell its operator.",
+  CHANGED_ELSEWHERE: "It is shown as it is stored now: change it again.",
   BODY_TOO_LARGE: "Send less at once.",
   ANSWER_TOO_LARGE: "Narrow the filters or the time range.",
   DEADLINE_EXCEEDED: "Narrow the filters or the time range, then try again.",

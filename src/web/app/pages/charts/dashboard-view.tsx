@@ -1,9 +1,8 @@
-// DashboardView: the stored charts of a dashboard in its grid. Changes of the layout are saved when
-// they settle.
+// DashboardView: the stored charts of a dashboard in its grid.
 
 import { useNavigate } from "@tanstack/react-router";
 import { ChartNoAxesCombined, EllipsisVertical, Plus } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { type Chart, ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -17,7 +16,8 @@ import { useMay } from "../../session/use-may.ts";
 import { ChartAnswer } from "./chart-answer.tsx";
 import { fromChart } from "./chart-messages.ts";
 import { DashboardGrid } from "./dashboard-grid.tsx";
-import { addTile, removeTile, type Tile, toLayout, toTiles } from "./layout.ts";
+import { addTile, removeTile, type Tile } from "./layout.ts";
+import { useLayout } from "./use-layout.ts";
 
 export type DashboardViewProps = {
   readonly dashboard: Dashboard;
@@ -26,8 +26,6 @@ export type DashboardViewProps = {
   readonly isArranging: boolean;
   readonly onRange: (range: TimeRange) => void;
 };
-
-const settleMs = 600;
 
 export function DashboardView(props: DashboardViewProps) {
   const { dashboard, charts, range, isArranging, onRange } = props;
@@ -110,45 +108,6 @@ export function DashboardView(props: DashboardViewProps) {
       <DeleteChart chart={deleted} onClose={() => setDeleted(undefined)} />
     </>
   );
-}
-
-/** Keeps the tiles of a dashboard. Changes are saved once they settle, at the latest on leaving. */
-function useLayout(dashboard: Dashboard, isArranging: boolean) {
-  const [changed, setChanged] = useState<readonly Tile[]>();
-  const stored = toTiles(dashboard.layout);
-  const save = useRpcMutation(DashboardService.method.updateDashboard, {
-    changes: [DashboardService.method.listDashboards],
-    outlivesPage: true,
-  });
-  const unsaved = useRef<readonly Tile[]>(undefined);
-  const saveNow = useRef((): void => undefined);
-  useEffect(() => {
-    saveNow.current = () => {
-      const layout = unsaved.current && toLayout(unsaved.current);
-      unsaved.current = undefined;
-      if (layout) save.mutate({ dashboardId: dashboard.id, dashboard: { layout } });
-    };
-  });
-  useEffect(() => {
-    const timer = setTimeout(() => saveNow.current(), settleMs);
-    return () => clearTimeout(timer);
-  }, [changed]);
-  useEffect(() => {
-    if (!isArranging) saveNow.current();
-  }, [isArranging]);
-  useEffect(() => {
-    const onLeave = (): void => saveNow.current();
-    addEventListener("pagehide", onLeave);
-    return () => {
-      removeEventListener("pagehide", onLeave);
-      onLeave();
-    };
-  }, []);
-  const setTiles = (tiles: readonly Tile[]): void => {
-    unsaved.current = tiles;
-    setChanged(tiles);
-  };
-  return { tiles: changed ?? stored, setTiles, error: save.error };
 }
 
 type AddMenuProps = {
