@@ -181,6 +181,29 @@ describe("a backfill", () => {
   });
 });
 
+describe("the page of an evaluator", () => {
+  test("keeps no fault of a pause that came too late", async () => {
+    const id = await giveEvaluator("soon over", "def evaluate(event):\n    return True\n");
+    const { page, faults } = await app.open("/app/components");
+    let state = "running";
+    await page.route("**/ListBackfills**", (route) =>
+      route.fulfill({ json: { data: [{ id: "one", state, progress: { matched: 1 } }] } }),
+    );
+    const json = { code: "failed_precondition", message: "the backfill has completed" };
+    await page.route("**/PauseBackfill", (route) => route.fulfill({ status: 400, json }));
+    await page.goto(app.service.url + path(`evaluators/${id}?tab=backfills`));
+    const row = page.getByRole("list", { name: "Backfills" }).getByRole("listitem");
+    await row.getByRole("button", { name: "Pause", exact: true }).click();
+    await row.getByText("the backfill has completed").waitFor();
+
+    state = "completed";
+
+    await row.getByText("completed", { exact: true }).waitFor();
+    expect(await row.getByRole("alert").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("a person who may only read", () => {
   test("is shown no control that changes or runs an evaluator", async () => {
     const id = await giveEvaluator("read", "def evaluate(event):\n    return True\n");

@@ -249,6 +249,27 @@ describe("experiments", () => {
     expect(faults).toEqual([]);
   });
 
+  test("keep no fault of a cancelling that came too late", async () => {
+    await app.call("POST", "/v1/runs", { run_id: "late", name: "Run late", status: "running" });
+    const { page, faults } = await app.open("/app/components");
+    let state = "running";
+    await page.route("**/GetExecution**", (route) =>
+      route.fulfill({ json: { data: { run_id: "late", state, progress: { datapoints: 1 } } } }),
+    );
+    const json = { code: "failed_precondition", message: "the execution has ended" };
+    await page.route("**/CancelExecution", (route) => route.fulfill({ status: 400, json }));
+    await page.goto(app.service.url + path("/late"));
+    const progress = page.getByRole("region", { name: "Progress" });
+    await progress.getByRole("button", { name: "Cancel run" }).click();
+    await progress.getByText("the execution has ended").waitFor();
+
+    state = "completed";
+
+    await progress.getByText("completed", { exact: true }).waitFor();
+    expect(await progress.getByRole("alert").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("show how a run ended at once", async () => {
     await app.call("POST", "/v1/runs", { run_id: "ending", name: "Run ending", status: "running" });
     const { page, faults } = await app.open(path("/ending"));

@@ -89,8 +89,9 @@ function BackfillRow({ metric, backfill }: BackfillRowProps) {
   const pause = useRpcMutation(pauseBackfill, { changes });
   const resume = useRpcMutation(resumeBackfill, { changes });
   const cancel = useRpcMutation(cancelBackfill, { changes });
-  const failure = pause.error ?? resume.error ?? cancel.error;
   const isOpen = ["running", "pausing", "paused"].includes(state);
+  // An act that came too late is over with the backfill, whose state says so.
+  const failure = isOpen ? (pause.error ?? resume.error ?? cancel.error) : null;
   const counts = [
     `${formatExactCount(scored)} scored`,
     `${formatExactCount(failed)} failed`,

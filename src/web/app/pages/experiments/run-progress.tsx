@@ -32,7 +32,8 @@ export function RunProgressView({ runId, progress }: RunProgressViewProps) {
   const may = useMay();
   const isRunning = execution?.state === "running" || execution?.state === "scoring";
   const isOver = execution?.state === "cancelled" || execution?.state === "failed";
-  const error = cancel.error ?? resume.error;
+  // An act that came too late is over with the state that it would have changed.
+  const error = (isRunning ? cancel.error : null) ?? (isOver ? resume.error : null);
   return (
     <section className="section" aria-label="Progress">
       {execution?.progress ? (
