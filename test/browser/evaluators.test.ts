@@ -182,6 +182,16 @@ describe("a backfill", () => {
 });
 
 describe("the page of an evaluator", () => {
+  test("shows the definition where a link names a tab that it lacks", async () => {
+    const type = { type: "HUMAN", return_type: "float" };
+    const id = await giveEvaluator("judged by people", "How kind is it?", type);
+    const { page, faults } = await app.open(path(`evaluators/${id}?tab=backfills`));
+
+    await page.getByRole("tab", { name: "Definition", selected: true }).waitFor();
+    await page.getByRole("tabpanel").getByText("How kind is it?").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("keeps no fault of a pause that came too late", async () => {
     const id = await giveEvaluator("soon over", "def evaluate(event):\n    return True\n");
     const { page, faults } = await app.open("/app/components");

@@ -98,7 +98,8 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
       <Tabs
         label="Evaluator"
         tabs={tabs}
-        value={tab}
+        // A link may name a tab that the evaluator lacks: nothing runs where people judge.
+        value={tabs.some(({ value }) => value === tab) ? tab : "edit"}
         onChange={(next) => void navigate({ to: ".", search: { tab: next } })}
       />
     </Page>
