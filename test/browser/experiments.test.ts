@@ -177,6 +177,20 @@ describe("experiments", () => {
     expect(faults).toEqual([]);
   });
 
+  test("say that the dialog lists the newest datasets alone", async () => {
+    const { page, faults } = await app.open("/app/components");
+    await page.route("**/ListDatasets**", async (route) => {
+      const answer = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...answer, nextCursor: "next" } });
+    });
+    await page.goto(app.service.url + path());
+    await page.getByRole("button", { name: "Start run" }).first().click();
+
+    const note = "The newest 1,000 datasets are listed; older ones are under Datasets.";
+    await page.getByRole("dialog").getByText(note).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("tell the scores of one metric on two kinds of events apart", async () => {
     const { page, faults } = await app.open(path("?base=base&new=better"));
     const onCalls = page.getByRole("article", { name: "brief on call" });

@@ -14,6 +14,7 @@ import { Button } from "../../design/button.tsx";
 import { Field, Input, Select } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
+import { listedMax, unlistedNote } from "../datasets/listed.ts";
 
 export type NewRunDialogProps = {
   readonly onClose: () => void;
@@ -37,7 +38,7 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
     model: "",
   });
   const promptList = useRpc(ConfigurationService.method.listConfigurations, {});
-  const datasetList = useRpc(DatasetService.method.listDatasets, { limit: 1_000 });
+  const datasetList = useRpc(DatasetService.method.listDatasets, { limit: listedMax });
   const prompts = promptList.data?.configurations;
   const datasets = datasetList.data?.datasets;
   const values = {
@@ -82,6 +83,7 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
           values={values}
           prompts={prompts?.map(({ id, name }) => ({ value: id, label: name }))}
           datasets={datasets?.map(({ id, name }) => ({ value: id, label: name }))}
+          note={unlistedNote(datasetList.data)}
           onChange={change}
         />
         {start.error ? <ErrorState error={start.error} isInline /> : null}
@@ -97,6 +99,8 @@ type ChoicesProps = {
   /** Undefined while they are read. */
   readonly prompts: readonly Option[] | undefined;
   readonly datasets: readonly Option[] | undefined;
+  /** Says which datasets are not among them. */
+  readonly note: string | undefined;
   readonly onChange: (part: Partial<Values>) => void;
 };
 
@@ -105,7 +109,7 @@ const environments = [
   ...["dev", "staging", "prod"].map((name) => ({ value: name, label: `Deployed in ${name}` })),
 ];
 
-function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
+function Choices({ values, prompts, datasets, note, onChange }: ChoicesProps) {
   const params = { projectId: useCurrentProjectId() };
   const noPrompt = (
     <Link to="/app/p/$projectId/prompts" params={params}>
@@ -118,9 +122,9 @@ function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
     </Link>
   );
   const selects = [
-    { key: "prompt", label: "Prompt", options: prompts, none: noPrompt },
-    { key: "dataset", label: "Dataset", options: datasets, none: noDataset },
-    { key: "environment", label: "Version", options: environments, none: "" },
+    { key: "prompt", label: "Prompt", options: prompts, hint: undefined, none: noPrompt },
+    { key: "dataset", label: "Dataset", options: datasets, hint: note, none: noDataset },
+    { key: "environment", label: "Version", options: environments, hint: undefined, none: "" },
   ] as const;
   const inputs = [
     { key: "name", label: "Name", hint: "How the list shows the run." },
@@ -128,8 +132,8 @@ function Choices({ values, prompts, datasets, onChange }: ChoicesProps) {
   ] as const;
   return (
     <>
-      {selects.map(({ key, label, options, none }) => (
-        <Field key={key} label={label} {...(options?.length === 0 && { hint: none })}>
+      {selects.map(({ key, label, options, hint, none }) => (
+        <Field key={key} label={label} hint={options?.length === 0 ? none : hint}>
           {(ids) => (
             <Select
               id={ids.id}

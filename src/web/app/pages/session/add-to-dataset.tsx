@@ -9,11 +9,12 @@ import { Field, Select } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { listedMax, unlistedNote } from "../datasets/listed.ts";
 
 type AddToDatasetProps = { readonly eventId: string; readonly onClose: () => void };
 
 export function AddToDataset({ eventId, onClose }: AddToDatasetProps) {
-  const { data, error, refetch } = useRpc(DatasetService.method.listDatasets, { limit: 1_000 });
+  const { data, error, refetch } = useRpc(DatasetService.method.listDatasets, { limit: listedMax });
   const [picked, setPicked] = useState("");
   const datasets = data?.datasets ?? [];
   const datasetId = picked === "" ? (datasets[0]?.id ?? "") : picked;
@@ -55,10 +56,11 @@ export function AddToDataset({ eventId, onClose }: AddToDatasetProps) {
       ) : datasets.length === 0 ? (
         <p>There is no dataset yet. Create one under Datasets, then add the event to it.</p>
       ) : (
-        <Field label="Dataset">
-          {({ id }) => (
+        <Field label="Dataset" hint={unlistedNote(data)}>
+          {(ids) => (
             <Select
-              id={id}
+              id={ids.id}
+              aria-describedby={ids["aria-describedby"]}
               value={datasetId}
               onChange={setPicked}
               options={datasets.map((one) => ({ value: one.id, label: one.name }))}

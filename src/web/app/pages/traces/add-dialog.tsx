@@ -13,6 +13,7 @@ import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
+import { listedMax, unlistedNote } from "../datasets/listed.ts";
 
 export type AddDialogProps = {
   readonly target: "dataset" | "queue";
@@ -40,13 +41,12 @@ export function mayAddTo(may: May, target: AddDialogProps["target"]): boolean {
   return may(add) || (target === "queue" && may(create));
 }
 
-const listMax = 1_000;
 const isNew = "";
 
 export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDialogProps) {
   const may = useMay();
   const mayCreate = may(methods[target].create);
-  const { found: all, error: listError, refetch } = useTargets(target);
+  const { found: all, note, error: listError, refetch } = useTargets(target);
   const found = may(methods[target].add) ? all : all && [];
   const [chosen, setChosen] = useState<string>();
   const [name, setName] = useState("");
@@ -75,7 +75,7 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
       {found === undefined && !listError ? <Loading what="Looking for them" /> : null}
       {found === undefined ? null : (
         <form className="dialog-form" onSubmit={submit}>
-          <Field label={target === "dataset" ? "Dataset" : "Queue"}>
+          <Field label={target === "dataset" ? "Dataset" : "Queue"} hint={note}>
             {(ids) => (
               <Select
                 id={ids.id}
@@ -135,13 +135,14 @@ function NameField({ name, onChange }: NameFieldProps) {
 function useTargets(target: AddDialogProps["target"]) {
   const isDataset = target === "dataset";
   const { method } = DatasetService;
-  const datasets = useRpc(method.listDatasets, { limit: listMax }, { isEnabled: isDataset });
+  const datasets = useRpc(method.listDatasets, { limit: listedMax }, { isEnabled: isDataset });
   const queues = useRpc(QueueService.method.listQueues, {}, { isEnabled: !isDataset });
   const asked = isDataset ? datasets : queues;
   const found: readonly Named[] | undefined = isDataset
     ? datasets.data?.datasets
     : queues.data?.queues;
-  return { found, error: asked.error, refetch: asked.refetch };
+  const note = unlistedNote(datasets.data);
+  return { found, note, error: asked.error, refetch: asked.refetch };
 }
 
 function serviceOf(target: AddDialogProps["target"]): string {
