@@ -1,5 +1,6 @@
 // Administration in a real browser: scopes, members, keys, providers, budgets, retention, audit.
 
+import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
@@ -155,6 +156,72 @@ describe("the settings of a project", () => {
       .getByRole("row", { name: /failed/ })
       .getByText("webhook")
       .waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test("show a fault once, beside the field and in its words", async () => {
+    const { page, faults } = await app.open(path("budgets"));
+    const form = page.getByRole("dialog");
+    const refused = async (field: Locator, fault: string): Promise<void> => {
+      await form.getByText(fault).waitFor();
+      expect(await field.getAttribute("aria-invalid")).toBe("true");
+      expect(await form.getByRole("alert").count()).toBe(0);
+      await form.getByRole("button", { name: "Cancel" }).click();
+    };
+    await page.getByRole("button", { name: "Add budget" }).click();
+    await form.getByLabel("Amount").fill("5");
+    await form.getByRole("checkbox").check();
+    await form.getByRole("button", { name: "Add budget" }).click();
+    await refused(form.getByLabel("Address"), "must be an http or https URL");
+
+    await page.getByRole("tab", { name: "Members" }).click();
+    await page.getByRole("button", { name: "Add member" }).click();
+    await form.getByLabel("E-mail").fill("nobody");
+    await form.getByRole("button", { name: "Add member" }).click();
+    await refused(form.getByLabel("E-mail"), "must be a valid email address");
+
+    await page.getByRole("tab", { name: "Providers" }).click();
+    await page.getByRole("button", { name: "Add provider" }).click();
+    await form.getByLabel("API key").fill("k");
+    await form.getByLabel("Address").fill("nowhere");
+    await form.getByRole("button", { name: "Add provider" }).click();
+    await refused(form.getByLabel("Address"), "must be an http or https URL");
+
+    await page.getByRole("button", { name: "Add alias" }).click();
+    await form.getByLabel("Name").fill("two words");
+    await form.getByLabel("Model", { exact: true }).fill("somewhere");
+    await form.getByRole("button", { name: "Save alias" }).click();
+    await form.getByText("must be 1 to 64 letters").waitFor();
+    await form.getByLabel("Name").fill("words");
+    await form.getByRole("button", { name: "Save alias" }).click();
+    await form.getByText("“somewhere” must be provider/model").waitFor();
+    expect(await form.getByRole("alert").count()).toBe(1);
+    await form.getByRole("button", { name: "Cancel" }).click();
+    expect(faults).toEqual([]);
+  });
+
+  test("ask nothing about a retention that cannot be, and forget an earlier fault", async () => {
+    const { page, faults } = await app.open(path("retention"));
+    const days = page.getByLabel("Days");
+    const set = page.getByRole("button", { name: "Set retention" });
+    for (const impossible of ["0", "1.5", "3651", "many"]) {
+      await days.fill(impossible);
+      await page.getByText("Must be a whole number, 1 to 3,650.").waitFor();
+      expect(await set.isDisabled()).toBe(true);
+    }
+
+    const json = { code: "unavailable", message: "The database is away." };
+    await page.route("**/PutRetention", (route) => route.fulfill({ status: 503, json }));
+    await days.fill("3000");
+    await set.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Set retention" }).click();
+    await dialog.getByText("The database is away.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await days.fill("3001");
+    await set.click();
+    await dialog.getByText("No session is older now.").waitFor();
+    expect(await dialog.getByRole("alert").count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

@@ -165,6 +165,9 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   const { isOpen, onClose, title, description, action, busyLabel, isBusy, error } = props;
   const { typedName, onConfirm } = props;
   const [typed, setTyped] = useState("");
+  // The error of an earlier try, which may have been about something else.
+  const [earlier, setEarlier] = useState(error);
+  if (!isOpen && earlier !== error) setEarlier(error);
   const isReady = typedName === undefined || typed === typedName;
   return (
     <Dialog
@@ -199,7 +202,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
           )}
         </Field>
       )}
-      {error ? <ErrorState error={error} isInline /> : null}
+      {error && error !== earlier ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@
 import { ArrowDown, ArrowUp, Pencil, Plus, Trash2, X } from "lucide-react";
 import { useState } from "react";
 import { type ModelAlias, ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
+import type { ApiError } from "../../api/errors.ts";
 import { useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
@@ -10,6 +11,8 @@ import { Input } from "../../design/input.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
+import { faultOf } from "../charts/faults.ts";
+import { OtherFault } from "./other-fault.tsx";
 import { modelMethods } from "./provider-form.tsx";
 import { connectionScope, type ScopeRef } from "../../api/scope.ts";
 
@@ -126,23 +129,39 @@ function AliasForm({ scope, before, taken, onClose }: AliasFormProps) {
       {before ? null : (
         <TextField
           label="Name"
-          error={isTaken ? "There is an alias of this name: change that one." : undefined}
+          error={
+            isTaken
+              ? "There is an alias of this name: change that one."
+              : faultOf(put.error, "name")
+          }
           value={name}
           onChange={setName}
         />
       )}
-      <Targets targets={targets} onChange={setTargets} />
-      {put.error ? <ErrorState error={put.error} isInline /> : null}
+      <Targets
+        targets={targets}
+        error={faultOfTargets(put.error, put.variables?.targets ?? [])}
+        onChange={setTargets}
+      />
+      <OtherFault error={put.error} fields={[...(before ? [] : ["name"]), "targets"]} />
     </Dialog>
   );
 }
 
+/** Returns what the service says about the models that were sent, by the name of the one. */
+function faultOfTargets(error: ApiError | null, sent: readonly string[]): string | undefined {
+  const fault = faultOf(error, "targets");
+  const [, at] = /^targets\[(\d+)\]/.exec(error?.message ?? "") ?? [];
+  return fault === undefined || at === undefined ? fault : `“${sent[Number(at)]}” ${fault}`;
+}
+
 type TargetsProps = {
   readonly targets: readonly string[];
+  readonly error: string | undefined;
   readonly onChange: (targets: readonly string[]) => void;
 };
 
-function Targets({ targets, onChange }: TargetsProps) {
+function Targets({ targets, error, onChange }: TargetsProps) {
   const move = (index: number, to: number) =>
     onChange(targets.toSpliced(index, 1).toSpliced(to, 0, targets[index] ?? ""));
   return (
@@ -184,6 +203,11 @@ function Targets({ targets, onChange }: TargetsProps) {
       >
         Add fallback
       </Button>
+      {error === undefined ? null : (
+        <p role="alert" className="alias-fault">
+          {error}
+        </p>
+      )}
     </fieldset>
   );
 }

@@ -230,7 +230,10 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
           set={(change) => setTarget({ ...target, ...change })}
         />
       ) : null}
-      <OtherFault error={error} fields={["amount", "key_id"]} />
+      <OtherFault
+        error={error}
+        fields={["amount", "key_id", ...(target ? ["notification_details"] : [])]}
+      />
     </Dialog>
   );
 }

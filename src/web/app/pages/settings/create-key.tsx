@@ -7,8 +7,9 @@ import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { Copy } from "../../design/values.tsx";
+import { faultOf } from "../charts/faults.ts";
+import { OtherFault } from "./other-fault.tsx";
 import { type KeyKind, keyInput } from "./key-kinds.ts";
 import { PermissionsPicker } from "./permissions-picker.tsx";
 import type { ScopeRef } from "../../api/scope.ts";
@@ -66,7 +67,13 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
         </>
       }
     >
-      <TextField label="Name" hint="Says where the key is used." value={name} onChange={setName} />
+      <TextField
+        label="Name"
+        hint="Says where the key is used."
+        error={faultOf(create.error, "name")}
+        value={name}
+        onChange={setName}
+      />
       {kind.isFineGrained ? (
         <>
           <PermissionsPicker
@@ -78,6 +85,7 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
           <TextField
             label="Ends on"
             hint="The end of this day, in UTC."
+            error={faultOf(create.error, "expires_at")}
             type="date"
             min={isoDay(Date.now())}
             value={day}
@@ -85,7 +93,7 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
           />
         </>
       ) : null}
-      {create.error ? <ErrorState error={create.error} isInline /> : null}
+      <OtherFault error={create.error} fields={["name", "expires_at"]} />
     </Dialog>
   );
 }

@@ -13,6 +13,8 @@ import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { memberScope, type ScopeRef, toMs } from "../../api/scope.ts";
+import { faultOf } from "../charts/faults.ts";
+import { OtherFault } from "./other-fault.tsx";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = MemberService;
@@ -181,14 +183,21 @@ function AddMember({ scope, roles, onClose }: AddMemberProps) {
         </>
       }
     >
-      <TextField label="E-mail" type="email" value={email} onChange={setEmail} />
+      <TextField
+        label="E-mail"
+        type="email"
+        error={faultOf(add.error, "email")}
+        value={email}
+        onChange={setEmail}
+      />
       <SelectField
         label="Role"
+        error={faultOf(add.error, "role")}
         value={chosen}
         options={roles.map(({ name, title }) => ({ value: name, label: title }))}
         onChange={setRole}
       />
-      {add.error ? <ErrorState error={add.error} isInline /> : null}
+      <OtherFault error={add.error} fields={["email", "role"]} />
     </Dialog>
   );
 }

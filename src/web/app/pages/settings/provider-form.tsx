@@ -11,7 +11,8 @@ import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
+import { faultOf } from "../charts/faults.ts";
+import { OtherFault } from "./other-fault.tsx";
 import { connectionScope, type ScopeRef } from "../../api/scope.ts";
 
 const { method } = ProviderCredentialService;
@@ -121,15 +122,21 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
           key={name}
           label={fieldLabels[name]}
           hint={hintOf(name, provider, before)}
+          error={faultOf(error, toApiName(name))}
           type={secretFields.includes(name) ? "password" : "text"}
           autoComplete={secretFields.includes(name) ? "new-password" : "off"}
           value={typed[name] ?? ""}
           onChange={(text) => setTyped({ ...typed, [name]: text })}
         />
       ))}
-      {error ? <ErrorState error={error} isInline /> : null}
+      <OtherFault error={error} fields={shown.map(toApiName)} />
     </Dialog>
   );
+}
+
+/** Returns the name of a field as the service's messages have it. */
+function toApiName(name: FieldName): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function hintOf(name: FieldName, provider: string, before: ProviderCredential | undefined) {

@@ -22,6 +22,7 @@ import { useMay } from "../../session/use-may.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = RetentionService;
+const daysMax = 3_650;
 
 export function RetentionSettings({ projectId }: { readonly projectId: string }) {
   const { data, error, refetch } = useRpc(method.getRetention, { projectId });
@@ -52,6 +53,7 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
   const put = useRpcMutation(method.putRetention, options);
   const end = useRpcMutation(method.deleteRetention, options);
   const wanted = Number(typed);
+  const isPossible = Number.isInteger(wanted) && wanted >= 1 && wanted <= daysMax;
   const preview = useRpc(
     method.previewRetention,
     { projectId, days: wanted },
@@ -68,6 +70,9 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
         label="Days"
         hint="1 to 3,650. Older sessions are deleted within a day, for good."
         inputMode="numeric"
+        error={
+          typed.trim() === "" || isPossible ? undefined : "Must be a whole number, 1 to 3,650."
+        }
         readOnly={!may(method.putRetention)}
         value={typed}
         onChange={setTyped}
@@ -78,7 +83,7 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
         {may(method.putRetention) ? (
           <Button
             variant="primary"
-            disabled={!(wanted >= 1) || wanted === days}
+            disabled={!isPossible || wanted === days}
             onClick={() => setAsking(true)}
           >
             Set retention
@@ -93,7 +98,7 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
       <ConfirmDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title={`Keep sessions for ${typed} days`}
+        title={`Keep sessions for ${formatCounted(wanted, "day")}`}
         description={describePreview(preview)}
         action="Set retention"
         busyLabel="Setting…"
