@@ -215,7 +215,7 @@ test("a revoked key stops working at once, and can be neither changed nor delete
   });
 });
 
-test.each(["project_api_keys", "ro_project_api_keys"])(
+test.each(["project_api_keys", "ro_project_api_keys", "ingestion_api_keys"])(
   "%s carry no wish that is not granted",
   async (path) => {
     const asked = { read_only: true, expires_at: inAnHour(), permissions: [] };
