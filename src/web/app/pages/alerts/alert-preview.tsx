@@ -3,9 +3,9 @@
 
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import type { ApiError } from "../../api/errors.ts";
-import { useRpc } from "../../api/query.ts";
+import { type RpcOptions, useRpc } from "../../api/query.ts";
 import { TimeSeriesChart } from "../../design/chart.tsx";
-import { toMessage } from "../../design/filters.ts";
+import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { useNow } from "../../design/now.ts";
 import { ErrorState, Skeleton } from "../../design/states.tsx";
 import { useSettled } from "../../design/use-settled.ts";
@@ -43,7 +43,7 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
     draft.alertType === "PER_EVENT"
       ? []
       : thresholdSeries({ thresholds: thresholds as never }, times?.length ?? 0);
-  const count = values && thresholds.critical && countMet(settled, values, samples ?? []);
+  const count = values && samples && thresholds.critical && countMet(settled, values, samples);
   const period = periods[draft.frequency] ?? "period";
   return (
     <section className="alert-preview" aria-label="Preview">
@@ -77,37 +77,59 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
   );
 }
 
-/** Asks for the values of past periods, and for the number of events of each. */
+/** Returns the values of past periods, and the number of events of each. */
 function usePastValues(draft: Draft) {
-  const nowMs = useNow();
   const isPerEvent = draft.alertType === "PER_EVENT";
   const aggregation = chartAggregations[aggregationOf(draft)] ?? "avg";
-  const measure = isPerEvent
-    ? { metric: "event_count" }
-    : { metric: draft.projection, aggregation };
-  const filters = [...withEventType(draft.filters), ...meetingFilters(draft)];
-  const { from, to } = pastPeriods(draft.frequency, nowMs);
-  const asked = useRpc(
+  const all = withEventType(draft.filters);
+  const measure = isPerEvent ? eventCount : { metric: draft.projection, aggregation };
+  const filters = [...all, ...meetingFilters(draft)];
+  const measured = usePeriods(draft, { measures: [measure, eventCount], filters });
+  // A check counts its events whether they meet the threshold or not.
+  const counted = usePeriods(
+    draft,
+    { measures: [eventCount], filters: all },
+    { isEnabled: isPerEvent },
+  );
+  const [first] = measured.series;
+  const second = isPerEvent ? counted.series[0] : measured.series[1];
+  const isDrift = draft.alertType === "DRIFT";
+  const values = first && (isDrift ? changesOf(first.values) : first.values);
+  // Both periods of a change must have enough events.
+  const samples = second && (isDrift ? fewestOf(second.values) : second.values);
+  return { times: measured.times, values, samples, error: measured.error ?? counted.error };
+}
+
+const eventCount = { metric: "event_count" };
+
+type Asked = {
+  readonly measures: readonly { readonly metric: string; readonly aggregation?: string }[];
+  readonly filters: readonly FilterRow[];
+};
+
+/** Asks for the values of measures in past periods. */
+function usePeriods(
+  { frequency }: Draft,
+  { measures, filters }: Asked,
+  { isEnabled = true }: RpcOptions = {},
+) {
+  const { from, to } = pastPeriods(frequency, useNow());
+  const { data, error } = useRpc(
     ChartService.method.queryChart,
     {
       dateRange: { startTime: from, endTime: to, timezone: "UTC" },
       filters: filters.map(toMessage),
       query: {
         kind: "time_series",
-        measures: [measure, { metric: "event_count" }],
-        bucket: { unit: periods[draft.frequency] ?? "hour" },
+        measures: [...measures],
+        bucket: { unit: periods[frequency] ?? "hour" },
       },
     },
-    { keepsPrevious: true, staleMs: 60_000 },
+    { keepsPrevious: true, staleMs: 60_000, isEnabled },
   );
-  const answer = asked.data?.data && toAnswer(asked.data.data, false);
-  const [first, second] = answer?.series ?? [];
-  const isDrift = draft.alertType === "DRIFT";
-  const values = first && (isDrift ? changesOf(first.values) : first.values);
-  // Both periods of a change must have enough events.
-  const samples = second && (isDrift ? fewestOf(second.values) : second.values);
+  const answer = data?.data && toAnswer(data.data, false);
   const times = answer?.buckets.map((bucket) => (bucket.kind === "time" ? bucket.startMs : 0));
-  return { times, values, samples, error: asked.error };
+  return { times, series: answer?.series ?? [], error };
 }
 
 function countMet(
