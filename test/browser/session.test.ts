@@ -54,6 +54,10 @@ const chosenName = (page: Page) => chosen(page).getByRole("heading", { level: 2 
 
 // Run in the page, where the element is an image or a sound.
 const widthOf = (element: unknown) => (element as { naturalWidth: number }).naturalWidth;
+const isCutOff = (element: unknown) => {
+  const { scrollWidth, clientWidth } = element as { scrollWidth: number; clientWidth: number };
+  return scrollWidth > clientWidth;
+};
 const lengthOf = (element: unknown) => (element as { duration: number }).duration;
 
 /** Waits until an event of this name is the chosen one. */
@@ -109,6 +113,19 @@ describe("a session", () => {
 
     expect(lefts.length).toBeGreaterThan(4);
     expect(new Set(lefts).size).toBe(1);
+  });
+
+  test("has room for the estimate of a small call", async () => {
+    const [sessionId, session] = ["small", { source: "production", session_id: "small" }];
+    const usage = { prompt_tokens: 20, completion_tokens: 9 };
+    const call = { event_type: "model", event_name: "small call", inputs: {}, metadata: usage };
+    const config = { provider: "openai", model: "gpt-4o-mini" };
+    await app.call("POST", "/events", { event: { ...call, ...session, config } });
+    const { page } = await app.open(pathOf(sessionId));
+
+    const cost = row(page, "small call").last().locator('[data-column="cost"]');
+    await cost.getByText("~<$0.0001").waitFor();
+    expect(await cost.evaluate(isCutOff)).toBe(false);
   });
 
   test("is walked by keys, folded, and searched", async () => {
