@@ -641,6 +641,32 @@ describe("OpenAI's Responses API", () => {
     expect(got.outputs).toMatchObject({ ...reply, output: items });
   });
 
+  test("reasoning that the Agents SDK for JavaScript sends back is the assistant's", () => {
+    const prefix = "llm.input_messages";
+    const listed = "message.tool_calls.0.tool_call";
+    const got = eventOf({
+      attributes: {
+        "openinference.span.kind": "LLM",
+        "output.value": '{"object": "response"}',
+        [`${prefix}.0.message.role`]: "user",
+        [`${prefix}.0.message.content`]: "Weather?",
+        [`${prefix}.1.message.contents.0.message_content.type`]: "text",
+        [`${prefix}.1.message.contents.0.message_content.text`]: "I look.",
+        [`${prefix}.2.message.role`]: "assistant",
+        [`${prefix}.2.${listed}.id`]: "c1",
+        [`${prefix}.2.${listed}.function.name`]: "get_weather",
+        [`${prefix}.2.${listed}.function.arguments`]: "{}",
+      },
+    });
+
+    expect(got.inputs).toMatchObject({
+      chat_history: [
+        { role: "user", content: "Weather?" },
+        { role: "assistant", reasoning: "I look.", tool_calls: [{ id: "c1" }] },
+      ],
+    });
+  });
+
   test("OpenLLMetry's summary of the reasoning is a text", () => {
     const summary = '[{"text": "I look.", "type": "summary_text"}]';
     const parts = [

@@ -77,7 +77,8 @@ export const openInference: Convention = {
 
 function readHistory(draft: Draft, isResponse: boolean): void {
   if (hasHistory(draft) || !hasPrefix(draft, "llm.input_messages.")) return;
-  const messages = readMessageList(draft, "llm.input_messages.", "user");
+  const read = isResponse ? readItem : readMessage;
+  const messages = readMessageList(draft, "llm.input_messages.", "user", read);
   // LangGraph's root spans list only roles; the content is in the whole input.
   const isAllSilent = messages.every(isSilent);
   if (isAllSilent && moveHistory(draft, "input.value", "user")) return;
@@ -86,7 +87,7 @@ function readHistory(draft: Draft, isResponse: boolean): void {
 
 function readReply(draft: Draft, isResponse: boolean): void {
   if (hasReply(draft) || !hasPrefix(draft, "llm.output_messages.")) return;
-  const messages = readMessageList(draft, "llm.output_messages.", "assistant");
+  const messages = readMessageList(draft, "llm.output_messages.", "assistant", readMessage);
   placeReply(draft, isResponse ? joinReplies(messages) : fillReply(draft, messages));
 }
 
@@ -144,10 +145,23 @@ function fill(message: Message, whole: JsonValue): Message {
   return filled;
 }
 
-function readMessageList(draft: Draft, prefix: string, role: string): Message[] {
-  return takeItems(draft, prefix).flatMap((item) =>
-    readMessage(toMessage(unwrap(item, "message")), role),
+function readMessageList(
+  draft: Draft,
+  prefix: string,
+  role: string,
+  read: typeof readMessage,
+): Message[] {
+  return takeItems(draft, prefix).flatMap((item) => read(toMessage(unwrap(item, "message")), role));
+}
+
+// The Agents SDK for JavaScript lists reasoning as a message without a role.
+function readItem(item: JsonObject, role: string): Message[] {
+  const { parts } = item;
+  if ("role" in item || !isJsonArray(parts)) return readMessage(item, role);
+  const reasoning = parts.map((part) =>
+    isJsonObject(part) ? { ...part, type: "reasoning" } : part,
   );
+  return readMessage({ ...item, role: "assistant", parts: reasoning }, role);
 }
 
 // Reads `message.contents.0.message_content.text` and
