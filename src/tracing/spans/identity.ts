@@ -14,9 +14,9 @@ const conversationKeys = [
   "gen_ai.conversation.id",
   "session.id",
   "gcp.vertex.agent.session_id",
-  // The AI SDK until 6, and from 7 on.
+  // The AI SDK until 6. Version 7 has its context on some spans alone: exports in several requests
+  // would divide the trace.
   "ai.telemetry.metadata.sessionId",
-  "ai.settings.context.sessionId",
   "mastra.metadata.sessionId",
 ];
 const eventKeys = ["honeyhive_event_id", "honeyhive.event_id"];

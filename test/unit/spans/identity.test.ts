@@ -75,7 +75,6 @@ describe("session ids", () => {
     { name: "conversation", attributes: { "gen_ai.conversation.id": "s" } },
     { name: "session.id", attributes: { "session.id": "s" } },
     { name: "the AI SDK's metadata", attributes: { "ai.telemetry.metadata.sessionId": "s" } },
-    { name: "the AI SDK's context", attributes: { "ai.settings.context.sessionId": "s" } },
     { name: "Mastra's metadata", attributes: { "mastra.metadata.sessionId": "s" } },
     {
       name: "HoneyHive's before the conversation's",
@@ -87,6 +86,15 @@ describe("session ids", () => {
 
   test("come from the resource where the span has none", () => {
     expect(eventOf({ resource: { "honeyhive.session_id": "s" } }).session_id).toBe("s");
+  });
+
+  test("are not the context's of the AI SDK, which calls of models do not carry", () => {
+    const attributes = { "ai.settings.context.sessionId": "s" };
+
+    expect(eventOf({ attributes })).toMatchObject({
+      session_id: deriveSessionId(traceId),
+      metadata: { session_id: "s" },
+    });
   });
 
   test("are the trace's where nothing names one", () => {
