@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
-// Read by Node: compiled code of packages, for workers and for the services that tests start.
+// Read by Node: compiled code of packages, for the workers; src/main.ts keeps its own there.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
 const units = ["test/tidy.test.ts", "test/unit/**/*.test.ts"];

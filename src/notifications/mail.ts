@@ -1,6 +1,5 @@
 // Sends notifications as e-mail through the operator's SMTP server. Source: docs/alerts.md.
 
-import { createTransport } from "nodemailer";
 import { deliveryMsMax } from "../base/tenant-limits.ts";
 import type { PostOutcome } from "./webhook.ts";
 
@@ -30,6 +29,8 @@ export async function sendMail(
   { url, from }: MailServer,
   { id, to, subject, text }: Letter,
 ): Promise<PostOutcome> {
+  // Many services never send a mail.
+  const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     url,
     connectionTimeout: deliveryMsMax,

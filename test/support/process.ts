@@ -72,7 +72,7 @@ export async function givenAnEmptyDataFolder(): Promise<string> {
   return folder;
 }
 
-/** Runs `waggle` with these arguments; of the environment only PATH and the compile cache. */
+/** Runs `waggle` with these arguments; of the environment only PATH. */
 export function run(...words: readonly string[]): Process {
   return runProgram(process.execPath, [mainPath, ...words]);
 }
@@ -85,12 +85,7 @@ export function runWithInput(input: Readable, ...words: readonly string[]): Proc
 /** Runs a program; it is killed at the end of the test. */
 export function runProgram(command: string, words: readonly string[], input?: Readable): Process {
   const child = spawn(command, words, {
-    env: {
-      PATH: process.env["PATH"],
-      TZ: "UTC",
-      // Half of the time of a start is Node compiling the same files again.
-      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-    },
+    env: { PATH: process.env["PATH"], TZ: "UTC" },
     stdio: [input ? "pipe" : "ignore", "pipe", "pipe"],
   });
   // The program may end before it has read everything.

@@ -10,7 +10,7 @@ import { isUsageWanted, toCallOptions, toChoices } from "./call-options.ts";
 import { assertUsable, sumUsages, toCompletion, usageOf } from "./completion.ts";
 import { dryRun, refuseUnsupported } from "./dry-run.ts";
 import { toProviderError } from "./error.ts";
-import { chatModel, type Fetch } from "./language-models.ts";
+import type { Fetch } from "./language-models.ts";
 import { type ChatCall, streamChat } from "./stream.ts";
 
 type CheckedChat = {
@@ -43,6 +43,7 @@ export async function callChat(
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
   const checked = await checkChat(target, request);
+  const { chatModel } = await import("./language-models.ts");
   const call = { ...checked, model: chatModel(target, fetch), target };
   return request.isStream ? streamChat(call, signal) : generate(call, signal);
 }

@@ -10,7 +10,7 @@ import {
 import { refuse } from "../../../base/errors.ts";
 import { type Fields, untranslatable } from "../../openai/fields.ts";
 import type { Target } from "../../provider.ts";
-import { chatModel, type Fetch } from "./language-models.ts";
+import type { Fetch } from "./language-models.ts";
 
 export type DryRun = {
   readonly warnings: readonly SharedV4Warning[];
@@ -26,6 +26,7 @@ export async function dryRun(target: Target, options: LanguageModelV4CallOptions
     const headers = { "content-type": "text/event-stream" };
     return Promise.resolve(new Response("", { headers }));
   };
+  const { chatModel } = await import("./language-models.ts");
   const model = chatModel(target, fetch);
   try {
     const { stream } = await model.doStream(options);

@@ -13,7 +13,7 @@ import { embeddingInputsMax } from "../../../base/tenant-limits.ts";
 import { malformedFault } from "../../openai/error.ts";
 import type { Target } from "../../provider.ts";
 import { toProviderError } from "./error.ts";
-import { embeddingModel, type Fetch } from "./language-models.ts";
+import type { Fetch } from "./language-models.ts";
 import { type Usage, usageFrom } from "../../usage.ts";
 import type { ModelRequest, WholeAnswer } from "../../calls/model-call.ts";
 import { type Fields, fieldsOf, untranslatable } from "../../openai/fields.ts";
@@ -36,6 +36,7 @@ export async function callEmbeddings(
   const values = toValues(request);
   const isBase64 = toIsBase64(request);
   const options = toDimensions(request, target);
+  const { embeddingModel } = await import("./language-models.ts");
   const model = embeddingModel(target, fetch);
   const results = await embedAll({ model, target, options, values, request }, signal);
   const embeddings = results.flatMap((result) => result.embeddings);
