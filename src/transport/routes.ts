@@ -9,6 +9,7 @@ import { connectionKey, requestIdKey } from "../access/call.ts";
 import { formatReadiness } from "../observability/readiness.ts";
 import type { Cors } from "./cors.ts";
 import {
+  type Answer,
   createExchange,
   type Exchange,
   headerOf,
@@ -42,8 +43,8 @@ export type RoutesOptions = {
   readonly web: PageRoute | undefined;
   readonly cors: Cors;
   readonly readiness: () => Promise<Readiness>;
-  /** The OpenAPI document, as JSON text. */
-  readonly openapi: Uint8Array;
+  /** Returns the OpenAPI document, as JSON text; the first request for it calls this. */
+  readonly openapi: () => Uint8Array;
   readonly logger: Logger;
 };
 
@@ -100,27 +101,27 @@ type FixedTable = Readonly<Record<string, (exchange: Exchange) => Promise<void>>
 const jsonType = "application/json";
 
 function fixedTable({ readiness, openapi }: RoutesOptions): FixedTable {
-  const compress = compressedOnce(openapi);
-  const document = { status: 200, headers: { "content-type": jsonType }, body: openapi, compress };
+  let document: Answer | undefined;
   const fixed: FixedTable = {
     "/healthz": (exchange) => writeJson(exchange, 200, { status: "ok" }),
     "/readyz": async (exchange) => {
       const state = await readiness();
       await writeJson(exchange, state.ready ? 200 : 503, formatReadiness(state));
     },
-    "/openapi.json": (exchange) => writeAnswer(exchange, document),
+    "/openapi.json": (exchange) => writeAnswer(exchange, (document ??= documentOf(openapi()))),
   };
   return Object.assign(Object.create(null) as object, fixed);
 }
 
-/** Compresses a fixed document once per encoding, so that all its answers share the bytes. */
-function compressedOnce(body: Uint8Array): (encoding: Encoding) => Promise<Uint8Array> {
+/** Compresses the document once per encoding, so that all its answers share the bytes. */
+function documentOf(body: Uint8Array): Answer {
   const compressed = new Map<Encoding, Promise<Uint8Array>>();
-  return (encoding) => {
+  const compress = (encoding: Encoding) => {
     const known = compressed.get(encoding) ?? compressBody(encoding, body);
     compressed.set(encoding, known);
     return known;
   };
+  return { status: 200, headers: { "content-type": jsonType }, body, compress };
 }
 
 async function writeJson(exchange: Exchange, status: number, body: unknown): Promise<void> {

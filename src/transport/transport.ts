@@ -114,10 +114,11 @@ export function createTransport(options: TransportOptions): Transport {
     web: options.web,
     cors: createCors(options.corsOrigins),
     readiness,
-    openapi: createOpenApiDocument(
-      services.flatMap((service) => service.methods),
-      options,
-    ),
+    openapi: () =>
+      createOpenApiDocument(
+        services.flatMap((service) => service.methods),
+        options,
+      ),
     logger,
   });
   const server = createTransportServer({
