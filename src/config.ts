@@ -32,7 +32,6 @@ import {
 } from "./setting-parsers.ts";
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
 const dataplaneAssignments = ["automatic", "manual"] as const;
 
 type Setting<T> = {
@@ -256,7 +255,6 @@ export type Config = Omit<Read, "oidc" | "bodyBytesMax"> & {
   readonly path: string;
 };
 
-export type EvaluationConfig = Config["evaluation"];
 export type TemporalConfig = Config["temporal"];
 /** Key that encrypts secrets; its id is stored unencrypted with each secret. */
 export type EncryptionKey = Config["encryptionKeys"][number];
@@ -295,8 +293,8 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
 }
 
 /** Returns the key of commands that call a running service, if the environment has one. */
-export function readApiKey(environment: Environment = process.env): string | undefined {
-  return environment["WAGGLE_API_KEY"];
+export function readApiKey(): string | undefined {
+  return process.env["WAGGLE_API_KEY"];
 }
 
 /** Settings whose variables have their usual names without a prefix. */

@@ -6,9 +6,9 @@ import { hash, randomFillSync } from "node:crypto";
 export type ProjectId = string & { readonly brand: "ProjectId" };
 
 /** Returns a new UUIDv7: time-ordered, so that inserts touch neighbouring index pages. */
-export function createUuid(nowMs: number = Date.now()): string {
+export function createUuid(): string {
   const bytes = takeRandom(16);
-  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes.writeUIntBE(Date.now(), 0, 6);
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   return formatUuid(bytes.toString("hex"));

@@ -14,7 +14,7 @@ export async function readCallOptions(config: Config, flags: Flags): Promise<Cal
   return { url: readUrl(config, flags), key: await readKey(textFlag(flags, "key-file")) };
 }
 
-export function readUrl({ host, port }: Config, flags: Flags): string {
+function readUrl({ host, port }: Config, flags: Flags): string {
   const url = textFlag(flags, "url") ?? `http://${host}:${port}`;
   const address = /^https?:\/\/[^/]/i.test(url) ? URL.parse(url) : null;
   // The text is not repeated: it may hold a password.

@@ -34,7 +34,7 @@ export type WebApp = {
  * stands inside the page; images and audio may also come out of events, as `data:` and `blob:`.
  * Source: Content Security Policy Level 3.
  */
-export const appPolicy = [
+const appPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -12,7 +12,7 @@ import type { TestService } from "../support/service.ts";
 import { addKey, addMember, type KeyRoot, type Tenant, withKey } from "../support/tenants.ts";
 import { event, nowhere, type Row } from "./access-rows.ts";
 
-export const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
+const routeLevels: readonly (readonly [RegExp, ScopeLevel])[] = [
   [/ \/v1\/(orgs\/|archivals)/, "org"],
   [/ \/v1\/virtual_dataplanes\//, "dataplane"],
   [/ \/v1\/workspaces\//, "workspace"],

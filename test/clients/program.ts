@@ -1,9 +1,7 @@
 // Runs a client's program in another language and reads its last line, a JSON report.
 
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 export type Command = {
   readonly command: string;
@@ -67,14 +65,4 @@ export async function mustRun(command: Command): Promise<string> {
 export async function readReport<T>(command: Command): Promise<T> {
   const lines = (await mustRun(command)).trimEnd().split("\n");
   return JSON.parse(lines.at(-1) ?? "") as T;
-}
-
-/** Runs `work` in a folder that is gone afterwards. */
-export async function inScratchFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "waggle-client-"));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

@@ -64,13 +64,12 @@ export type ExecutionRunsOptions = DatapointParts & {
   readonly progress: RunProgressReader;
   /** Places of concurrent steps. */
   readonly places: FairPlaces;
-  /** Pause between two looks at the scores. */
-  readonly scoringPauseMs?: number;
 };
 
 /** Datapoints of a step: a cancellation waits for it, and a crash repeats its look-ups. */
 const datapointsOfStep = 100;
-const scoringPauseMsDefault = 2_000;
+/** Pause between two looks at the scores. */
+const scoringPauseMs = 2_000;
 
 const datasetGone = "the dataset was deleted";
 
@@ -109,7 +108,6 @@ async function takeStep(
     const { isComplete } = await options.progress.read(project, run);
     if (isComplete) return end("completed");
     await store.moveExecution(options.database.sql(), row, row.afterPosition);
-    const { scoringPauseMs = scoringPauseMsDefault } = options;
     return { kind: "again", pauseMs: scoringPauseMs, isScoring: true };
   }
   if (!(await options.datasets.find(project, row.datasetId))) {

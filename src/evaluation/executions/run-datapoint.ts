@@ -24,8 +24,6 @@ import type { DatapointContent } from "../datasets/datapoint.ts";
 export type DatapointParts = {
   readonly calls: Pick<ConfiguredCalls, "call">;
   readonly tracingOf: TracingOf;
-  /** Pause after the first failure; doubles with each failure. */
-  readonly pauseMs?: number;
 };
 
 export type DatapointRun = {
@@ -40,7 +38,8 @@ export type DatapointRun = {
 
 export type DatapointOutcome = { readonly cost: number | null; readonly error: string | null };
 
-const pauseMsDefault = 1_000;
+/** Pause after the first failure; doubles with each failure. */
+const pauseMs = 1_000;
 /** Maximum waits for a place in one step. */
 const waitsMax = 5;
 
@@ -67,7 +66,7 @@ export async function runDatapoint(
 }
 
 async function callUntilEnded(
-  { calls, pauseMs = pauseMsDefault }: DatapointParts,
+  { calls }: DatapointParts,
   run: DatapointRun,
   signal: AbortSignal,
 ): Promise<ConfiguredEnd> {

@@ -74,11 +74,11 @@ const types: Readonly<Record<string, MetricType>> = {
 };
 
 /** Returns a type by its name or an older one, in any case. Throws INVALID_ARGUMENT. */
-export function parseType(text: string, field = "type"): MetricType {
+export function parseType(text: string): MetricType {
   const name = text.toLowerCase();
-  if (name === "composite") refuseComposite(field);
+  if (name === "composite") refuseComposite("type");
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
-  return type ?? refuse(field, "must be PYTHON, LLM or HUMAN");
+  return type ?? refuse("type", "must be PYTHON, LLM or HUMAN");
 }
 
 /** Throws INVALID_ARGUMENT with the alternative to composite evaluators. */
@@ -93,7 +93,9 @@ export function refuseComposite(field: string): never {
 const scoreTypes = ["float", "boolean", "string", "categorical"] as const;
 
 /** Returns a return type by its name in any case. Throws INVALID_ARGUMENT. */
-export function parseReturnType(text: string, field = "return_type"): ScoreType {
+export function parseReturnType(text: string): ScoreType {
   const type = scoreTypes.find((one) => one === text.toLowerCase());
-  return type ?? refuse(field, `must be ${scoreTypes.slice(0, -1).join(", ")} or categorical`);
+  return (
+    type ?? refuse("return_type", `must be ${scoreTypes.slice(0, -1).join(", ")} or categorical`)
+  );
 }

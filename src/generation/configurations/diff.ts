@@ -86,15 +86,14 @@ export function compareLines(
 ): readonly DiffLine[] {
   const start = countSame(before, after);
   const end = countSame(before.slice(start).reverse(), after.slice(start).reverse());
-  const toLines = (kind: DiffLine["kind"], texts: readonly string[]) =>
-    texts.map((text) => ({ kind, text }));
+  const toSame = (text: string): DiffLine => ({ kind: "same", text });
   return [
-    ...toLines("same", before.slice(0, start)),
+    ...before.slice(0, start).map(toSame),
     ...compareMiddle(
       before.slice(start, before.length - end),
       after.slice(start, after.length - end),
     ),
-    ...toLines("same", before.slice(before.length - end)),
+    ...before.slice(before.length - end).map(toSame),
   ];
 }
 

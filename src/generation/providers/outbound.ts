@@ -28,15 +28,13 @@ export type OutboundOptions = {
   /** Maximum time from sending a request to the first byte of the answer's body. */
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  readonly connectTimeoutMs?: number;
   /** Maximum bytes of an answer, or of one event of a stream; a larger one is malformed. */
   readonly bytesMax?: number;
-  readonly streamBytesMax?: number;
   readonly socketsMax?: number;
   readonly agentsMax?: number;
 };
 
-const connectTimeoutMsDefault = 10_000;
+const connectTimeoutMs = 10_000;
 /** Further requests wait for a socket. */
 const socketsMaxDefault = 1_024;
 const agentsMaxDefault = 256;
@@ -93,12 +91,11 @@ function createWatchedAgent(connection: Connection, options: OutboundOptions): W
     factory: (origin) =>
       new Pool(origin, { ...pool, connect: createConnector(connection, origin, options) }),
   });
-  const { streamBytesMax = modelStreamBytesMax } = options;
   const watch = watchAnswers({
     firstByteTimeoutMs,
     idleTimeoutMs,
     bytesMax,
-    streamBytesMax,
+    streamBytesMax: modelStreamBytesMax,
     openingsMax: containersMax,
   });
   return { agent, dispatcher: agent.compose(watch) };
@@ -108,7 +105,7 @@ function createWatchedAgent(connection: Connection, options: OutboundOptions): W
 function createConnector(
   { isOperators }: Connection,
   origin: string | URL,
-  { addressGuard, connectTimeoutMs = connectTimeoutMsDefault }: OutboundOptions,
+  { addressGuard }: OutboundOptions,
 ): buildConnector.connector {
   if (isOperators) return buildConnector({ timeout: connectTimeoutMs, allowH2: false });
   return createGuardedConnector(addressGuard, origin, connectTimeoutMs);

@@ -19,7 +19,7 @@ import {
 } from "./buckets.ts";
 import { numberSource, type NumberSource, textSource, type TextSource } from "./fields.ts";
 
-export const chartKinds = ["time_series", "categorical", "scalar", "histogram", "table"] as const;
+const chartKinds = ["time_series", "categorical", "scalar", "histogram", "table"] as const;
 export type ChartKind = (typeof chartKinds)[number];
 
 /** Aggregations, with the other names that clients send. */

@@ -67,7 +67,7 @@ export type Charts = {
    */
   query(projectId: ProjectId, request: ChartRequest, reading?: Reading): Promise<ChartResult>;
   /** Returns the recorded fields of a project, which tell what it can measure. */
-  fieldsOf(projectId: ProjectId, reading?: Reading): Promise<ProjectFields>;
+  fieldsOf(projectId: ProjectId): Promise<ProjectFields>;
   /** Counts the events whose value of the measure meets a threshold. Throws like `query`. */
   countMeeting(
     projectId: ProjectId,
@@ -121,7 +121,7 @@ export function createCharts({ database, fields }: ChartsOptions): Charts {
       }
     },
 
-    fieldsOf: (projectId, reading) => fields.fieldsOf(projectId, reading),
+    fieldsOf: (projectId) => fields.fieldsOf(projectId),
 
     async countMeeting(projectId, { filters, metric, threshold, range, named }, reading = {}) {
       const { organization, signal } = reading;

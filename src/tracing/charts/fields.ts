@@ -18,7 +18,7 @@ type BucketValue = {
 };
 
 /** Sums of a session that its events add to, and keys of `metadata` of other events. */
-export const usageKeys = ["cost", "total_tokens", "prompt_tokens", "completion_tokens"] as const;
+const usageKeys = ["cost", "total_tokens", "prompt_tokens", "completion_tokens"] as const;
 export type UsageKey = (typeof usageKeys)[number];
 
 /** Number of an event that a chart measures. */

@@ -35,7 +35,7 @@ const unknownType = 705;
  * once more; as `::text::jsonb` Postgres copies it twice, which for the rows of a commit takes as
  * long as storing a tenth of them.
  */
-export function jsonParameter(sql: Sql, text: string) {
+function jsonParameter(sql: Sql, text: string) {
   return sql.typed(text, unknownType);
 }
 

@@ -101,12 +101,10 @@ export type FieldCatalogueOptions = {
   readonly database: Database;
   /** Maximum fields of one project; keys that are ids would fill the table without end. */
   readonly fieldsMax?: number;
-  /** Maximum fields in memory for all projects. */
-  readonly knownFieldsMax?: number;
 };
 
-// About 200 bytes each.
-const knownFieldsMaxDefault = 200_000;
+/** Maximum fields in memory for all projects; each takes about 200 bytes. */
+const knownFieldsMax = 200_000;
 
 /** Columns that every event has, with the kinds of their values. */
 const fixedColumns: readonly (readonly [string, number])[] = [
@@ -134,7 +132,6 @@ type KnownProject = {
 /** Creates the catalogue of a database. */
 export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatalogue {
   const { database, fieldsMax = fieldsOfProjectMax } = options;
-  const { knownFieldsMax = knownFieldsMaxDefault } = options;
   const projects = new Map<string, KnownProject>();
 
   function knownProject(projectId: string): KnownProject {

@@ -51,9 +51,9 @@ export function isOnlyMessages(payload: JsonValue): boolean {
  * Moves an attribute of messages to the history; returns false if there are no messages or the
  * history is already set.
  */
-export function moveHistory(draft: Draft, attribute: string, role: string): boolean {
+export function moveHistory(draft: Draft, attribute: string): boolean {
   const payload = parseJsonText(draft.left.get(attribute) ?? null);
-  if (!placeHistory(draft, readMessages(payload, role))) return false;
+  if (!placeHistory(draft, readMessages(payload, "user"))) return false;
   if (isOnlyMessages(payload)) draft.left.delete(attribute);
   return true;
 }
@@ -62,9 +62,9 @@ export function moveHistory(draft: Draft, attribute: string, role: string): bool
  * Moves an attribute of messages to the reply; returns false if there are no messages or the reply
  * is already set.
  */
-export function moveReply(draft: Draft, attribute: string, role: string): boolean {
+export function moveReply(draft: Draft, attribute: string): boolean {
   const payload = parseJsonText(draft.left.get(attribute) ?? null);
-  if (!placeReply(draft, readMessages(payload, role))) return false;
+  if (!placeReply(draft, readMessages(payload, "assistant"))) return false;
   if (isOnlyMessages(payload)) draft.left.delete(attribute);
   return true;
 }

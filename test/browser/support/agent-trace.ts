@@ -180,7 +180,7 @@ function usage(prompt: number, completion: number, cost: number): Fields {
 }
 
 /** Returns a picture of one colour as a data URL. Source: Portable Network Graphics, RFC 2083. */
-export function pngUrl(side: number): string {
+function pngUrl(side: number): string {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(side, 0);
   head.writeUInt32BE(side, 4);

@@ -38,9 +38,6 @@ export const rpcProtocols = [
   "gRPC-Web",
 ] as const satisfies readonly ProtocolName[];
 
-/** Body in both codecs; each is made on demand. */
-export type Body = { readonly [C in Codec]: () => Buffer };
-
 export type Call = {
   readonly protocol: ProtocolName;
   readonly method: DescMethod;

@@ -50,7 +50,6 @@ export type DatasetExports = {
     project: ProjectScope,
     place: PlaceInVersion,
     limit: number,
-    reading?: Reading,
   ): Promise<PageOfVersion | undefined>;
 };
 

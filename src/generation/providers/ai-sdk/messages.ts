@@ -103,7 +103,7 @@ function toReasoningParts(message: Fields): AssistantParts {
   return items.map((item) => {
     const part = itemFields(item);
     const text = part.text("text") ?? "";
-    return { type: "reasoning", text, ...providerOptionsOf(part, "extra_content") };
+    return { type: "reasoning", text, ...providerOptionsOf(part) };
   });
 }
 
@@ -116,7 +116,7 @@ function toToolCall(call: Fields, type: ProviderType): LanguageModelV4ToolCallPa
     toolCallId: toCallId(call.needText("id"), type),
     toolName: called.needText("name"),
     input: toInput(called),
-    ...providerOptionsOf(call, "extra_content"),
+    ...providerOptionsOf(call),
   };
 }
 
@@ -170,11 +170,8 @@ function toToolResult(
 }
 
 /** Returns the provider's own metadata of a part, such as a signature, which it needs again. */
-function providerOptionsOf(
-  part: Fields,
-  name: string,
-): { readonly providerOptions?: SharedV4ProviderOptions } {
-  const extra = part.fields(name);
+function providerOptionsOf(part: Fields): { readonly providerOptions?: SharedV4ProviderOptions } {
+  const extra = part.fields("extra_content");
   if (!extra) return {};
   for (const provider of Object.keys(extra.object)) extra.fields(provider);
   return { providerOptions: extra.object as SharedV4ProviderOptions };

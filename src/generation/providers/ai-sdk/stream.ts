@@ -143,7 +143,7 @@ type Pulled<T> = {
  * Yields the values of all sources, each at most one value ahead of the reader. Fails with the
  * first source that fails. Returns all sources at the end, also after a failure.
  */
-export async function* merge<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
+async function* merge<T>(sources: readonly AsyncGenerator<T>[]): AsyncGenerator<T> {
   const pulls = new Map<AsyncGenerator<T>, Promise<Pulled<T>>>();
   const pull = (source: AsyncGenerator<T>): void => {
     pulls.set(

@@ -19,7 +19,7 @@ export type Stretch = {
 const hourMs = hourUs / 1_000;
 
 /** Maximum stretches of a chart: hours of eleven years. */
-export const stretchesMax = 100_000;
+const stretchesMax = 100_000;
 
 /**
  * Cuts a range at each hour and at each start of a bucket in Unix milliseconds. The first bucket

@@ -38,10 +38,10 @@ export const genAiLegacy: Convention = {
 
 function readNumbered(draft: Draft): void {
   if (draft.buckets.metadata["request_type"] === "embedding") readNumberedTexts(draft);
-  if (!hasHistory(draft) && !moveHistory(draft, "gen_ai.prompt", "user")) {
+  if (!hasHistory(draft) && !moveHistory(draft, "gen_ai.prompt")) {
     placeHistory(draft, readNumberedMessages(draft, "gen_ai.prompt.", "user"));
   }
-  if (!hasReply(draft) && !moveReply(draft, "gen_ai.completion", "assistant")) {
+  if (!hasReply(draft) && !moveReply(draft, "gen_ai.completion")) {
     placeReply(draft, readNumberedMessages(draft, "gen_ai.completion.", "assistant"));
   }
 }

@@ -70,7 +70,7 @@ export const genAi: Convention = {
   read(draft) {
     readReasons(draft);
     readHistory(draft);
-    moveReply(draft, "gen_ai.output.messages", "assistant");
+    moveReply(draft, "gen_ai.output.messages");
     move(draft, "gen_ai.tool.definitions", "config", "tools", readDefinitions);
     movePayload(draft, "gen_ai.tool.call.arguments", "inputs", "input");
     movePayload(draft, "gen_ai.tool.call.result", "outputs", "result");

@@ -81,7 +81,7 @@ function readHistory(draft: Draft, isResponse: boolean): void {
   const messages = readMessageList(draft, "llm.input_messages.", "user", read);
   // LangGraph's root spans list only roles; the content is in the whole input.
   const isAllSilent = messages.every(isSilent);
-  if (isAllSilent && moveHistory(draft, "input.value", "user")) return;
+  if (isAllSilent && moveHistory(draft, "input.value")) return;
   placeHistory(draft, isResponse ? joinReplies(messages) : fillHistory(draft, messages));
 }
 

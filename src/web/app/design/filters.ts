@@ -1,6 +1,6 @@
 // Filters in addresses and as the API takes them: field, operator, value, type.
 
-export const operators = [
+const operators = [
   "is",
   "is not",
   "contains",

@@ -21,7 +21,7 @@ export type JsonFolds = {
 };
 
 /** Members of a container that have lines; one more line counts the rest. */
-export const membersMax = 10_000;
+const membersMax = 10_000;
 
 type Pending = Omit<JsonLine, "size" | "isOpen">;
 

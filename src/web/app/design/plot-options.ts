@@ -2,6 +2,7 @@
 
 import UPlot from "uplot";
 import type { ChartProps } from "./chart.tsx";
+import { formatTick } from "./histogram-scale.ts";
 import { isolatedIndexes, timeAxis, valueAxis } from "./plot-values.ts";
 
 export type PlotProps = ChartProps & {
@@ -115,20 +116,9 @@ function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string
   return kind === "bar" ? list.toReversed() : list;
 }
 
-const clock = new Intl.DateTimeFormat("en", {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-const date = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
-
 /** Midnights carry the date, other ticks the time of day, once for each minute. */
 function formatTicks(_plot: UPlot, ticks: number[]): string[] {
-  const texts = ticks.map((seconds) => {
-    const tick = new Date(seconds * 1_000);
-    const isMidnight = tick.getHours() === 0 && tick.getMinutes() === 0;
-    return (isMidnight ? date : clock).format(tick);
-  });
+  const texts = ticks.map((seconds) => formatTick(seconds * 1_000));
   return texts.map((text, at) => (text === texts[at - 1] ? "" : text));
 }
 

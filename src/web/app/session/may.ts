@@ -30,7 +30,7 @@ export function mayCall(grants: Grants, method: DescMethod, place: Place): boole
 }
 
 /** Returns whether a permission is among patterns such as `project.*`. */
-export function isPermitted(permission: string, patterns: readonly string[]): boolean {
+function isPermitted(permission: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
     pattern.endsWith("*") ? permission.startsWith(pattern.slice(0, -1)) : pattern === permission,
   );

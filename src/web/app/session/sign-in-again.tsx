@@ -10,7 +10,7 @@ import { signInWay } from "./sign-in-state.ts";
 import "./sign-in.css";
 
 /** Address that the provider sends the other window back to; it closes itself. */
-export const signedInPath = "/app/signed-in";
+const signedInPath = "/app/signed-in";
 
 const description =
   "Nothing is lost: your text is still here, and what was being sent goes on as soon as you are " +

@@ -67,7 +67,7 @@ type ChartErrorProps = {
 const dayMinutes = 24 * 60;
 
 /** Says why; a question that took too long can be asked about one day at once. */
-export function ChartError({ error, onRetry, onRange }: ChartErrorProps) {
+function ChartError({ error, onRetry, onRange }: ChartErrorProps) {
   const { unrecordedField } = error;
   if (unrecordedField !== undefined) {
     return <p className="chart-none">No event has the field {unrecordedField} yet.</p>;

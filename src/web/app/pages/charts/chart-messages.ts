@@ -17,7 +17,7 @@ const pointsMax = 400;
 const barsDefault = 24;
 
 /** Returns the part of a question that a stored chart keeps. */
-export function toQuery(question: Question): MessageInitShape<typeof ChartQuerySchema> {
+function toQuery(question: Question): MessageInitShape<typeof ChartQuerySchema> {
   const { kind, measures, splitBy, splits = 10, unit, bars = barsDefault } = question;
   return {
     kind,

@@ -20,7 +20,7 @@ export type DashboardGridProps = {
   readonly actionsOf: (tile: GridTile) => ReactNode;
 };
 
-export const rowPx = 44;
+const rowPx = 44;
 const gapPx = 12;
 /** Height of a tile's head and padding. */
 const framePx = 62;

@@ -136,7 +136,7 @@ function EventLink({ eventId }: { readonly eventId: string }) {
   const projectId = useCurrentProjectId();
   const search = { filters: [{ field: "event_id", operator: "is", value: eventId, type: "id" }] };
   return (
-    <Link className="text-link" to={pageAddress(projectId, "traces")} search={search as never}>
+    <Link to={pageAddress(projectId, "traces")} search={search as never}>
       Event it came from
     </Link>
   );

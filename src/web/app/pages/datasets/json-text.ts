@@ -1,16 +1,11 @@
 // The text of JSON editors: a value as text, and the text as a value, with the place of a fault.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { CodeFault } from "../../design/code-fault.ts";
 
 /** Returns a value as indented JSON; empty for an absent one. */
 export function formatJson(value: unknown): string {
   return value === undefined || value === null ? "" : JSON.stringify(value, null, 2);
 }
-
-export type ParsedText<T> =
-  | { readonly value: T; readonly faults: readonly CodeFault[] }
-  | { readonly value?: never; readonly faults: readonly CodeFault[] };
 
 /** Parses the text of an object; an empty text is `empty`. */
 export function parseObject(text: string, empty: JsonObject | undefined) {

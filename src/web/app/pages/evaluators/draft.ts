@@ -107,7 +107,7 @@ function toNumber(text: string): number | undefined {
 type Category = { readonly category: string; readonly score?: number; readonly isPassing: boolean };
 
 /** Reads a category a line, such as `good: 1 *`. */
-export function parseCategories(text: string): readonly Category[] {
+function parseCategories(text: string): readonly Category[] {
   return text
     .split("\n")
     .map((line) => line.trim())
@@ -123,7 +123,7 @@ export function parseCategories(text: string): readonly Category[] {
     });
 }
 
-export function toThreshold(draft: Draft) {
+function toThreshold(draft: Draft) {
   const { returnType, passWhen } = draft;
   if (returnType === "boolean") {
     if (passWhen === "") return {};

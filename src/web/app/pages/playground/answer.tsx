@@ -81,7 +81,7 @@ function AnswerBody({ run }: { readonly run: Run }) {
   const messages = choices ? toChatMessages(choices) : undefined;
   if (messages) return <MessageView messages={messages} />;
   return text === "" ? null : (
-    <div className="answer-words" aria-live="off">
+    <div aria-live="off">
       <TextView text={text} />
     </div>
   );

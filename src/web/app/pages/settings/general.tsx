@@ -144,7 +144,7 @@ function NameForm({ scope, data }: NameFormProps) {
 
 type CreateScopeProps = { readonly parent: ScopeRef; readonly onClose: () => void };
 
-export function CreateScope({ parent, onClose }: CreateScopeProps) {
+function CreateScope({ parent, onClose }: CreateScopeProps) {
   const below = levelBelow[parent.level] ?? "project";
   const what = levelNames[below];
   const [name, setName] = useState("");

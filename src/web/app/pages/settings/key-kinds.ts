@@ -80,7 +80,7 @@ export const keyKinds: readonly KeyKind[] = [
 ];
 
 /** Returns the part of every request about keys that says where they are. */
-export function rootOf({ isFineGrained }: KeyKind, { level, id }: ScopeRef): object {
+function rootOf({ isFineGrained }: KeyKind, { level, id }: ScopeRef): object {
   if (!isFineGrained) return { projectId: id };
   const names = { project: "projectId", workspace: "workspaceId", org: "orgId", dataplane: "" };
   return { root: { case: names[level], value: id } };
