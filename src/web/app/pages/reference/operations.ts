@@ -70,7 +70,7 @@ const quickReferences: Plugin = () => ({
   },
 });
 
-/** Lets the keyboard scroll code that is wider than the page, and names the buttons. */
+/** Lets the keyboard scroll code that is wider than the page, and names the controls. */
 function mend(element: HTMLElement): void {
   for (const code of element.querySelectorAll<HTMLElement>(".microlight:not([tabindex])")) {
     code.tabIndex = 0;
@@ -78,6 +78,7 @@ function mend(element: HTMLElement): void {
   for (const button of element.querySelectorAll(".close-modal:not([aria-label])")) {
     button.setAttribute("aria-label", "Close");
   }
+  element.querySelector("#servers")?.setAttribute("aria-label", "Server");
   for (const fold of element.querySelectorAll(".json-schema-2020-12-accordion")) {
     // A schema without a name has a button without a text.
     if (fold.textContent.trim() === "") fold.setAttribute("aria-label", "Schema");
