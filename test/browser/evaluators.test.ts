@@ -2,13 +2,13 @@
 // one was disabled, and a backfill that is paused, resumed and cancelled.
 
 import { beforeAll, describe, expect, test } from "vitest";
+import { givenWorker } from "../support/given-worker.ts";
 import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
-import { givenWorker } from "./support/given-worker.ts";
 
 const flags = () => ({ "evaluator-failures": "3" });
 const app = givenApp({ flags });
-givenWorker(app, flags);
+givenWorker("workflows in the web app", () => app.service.database, flags);
 
 const path = (page: string): string => `/app/p/${app.service.projectId}/${page}`;
 

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
 import { givenADataplane, givenEvents, type TestDataplane } from "../support/workflows.ts";
 import { givenApp } from "./support/given-app.ts";
-import { givenWorker } from "./support/given-worker.ts";
 
 let standIn: StandIn;
 let receiver: Receiver;
@@ -28,7 +28,7 @@ const flags = () => ({
   "webhook-private-hosts": receiver.host,
 });
 const app = givenApp({ flags });
-givenWorker(app, flags);
+givenWorker("workflows in the web app", () => app.service.database, flags);
 
 /** Archiving waits for half a minute, in which writes from before end. */
 const archivingMs = 300_000;

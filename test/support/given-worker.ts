@@ -1,39 +1,53 @@
-// The worker beside the app of a test file, on the Temporal of the test run.
+// The worker beside the service of a test file, on the Temporal of the test run.
 
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { sayMissing } from "../../clients/environment.ts";
-import { openTestClusters } from "../../support/database.ts";
-import { startTestTemporal } from "../../support/temporal.ts";
-import { startWorker } from "../../support/worker.ts";
-import { targetOf } from "../../support/workflows.ts";
-import type { TestApp } from "./app.ts";
+import type { Database } from "../../src/postgres/database.ts";
+import { sayMissing } from "../clients/environment.ts";
+import { openTestClusters } from "./database.ts";
+import { startTestTemporal, type TestTemporal } from "./temporal.ts";
+import { startWorker } from "./worker.ts";
+import { openClient, targetOf } from "./workflows.ts";
+
+export type GivenWorker = {
+  readonly temporal: TestTemporal;
+  readonly operator: ReturnType<typeof openClient>;
+};
 
 /**
- * Registers the hooks that start and stop the worker; call it after `givenApp`, with the same
- * flags. The tests are skipped where there is no Temporal.
+ * Registers the hooks that start and stop the worker; call it after those of the service, with the
+ * same flags. The tests are skipped where there is no Temporal; the output then says of what.
  */
 export function givenWorker(
-  app: Pick<TestApp, "service">,
-  flags: () => Readonly<Record<string, string>> = () => ({}),
-): void {
+  what: string,
+  databaseOf: () => Database,
+  flagsOf: () => Readonly<Record<string, string>> = () => ({}),
+): GivenWorker {
+  const given = {} as { -readonly [K in keyof GivenWorker]: GivenWorker[K] };
   let missing: string | undefined;
   const stops: (() => Promise<void>)[] = [];
   beforeAll(async () => {
     const temporal = await startTestTemporal();
-    sayMissing("workflows in the web app", temporal);
+    sayMissing(what, temporal);
     ({ missing } = temporal);
     if (temporal.missing !== undefined) return;
-    stops.unshift(() => temporal.stop());
-    const { database } = app.service;
+    given.temporal = temporal;
+    given.operator = openClient(temporal);
+    const database = databaseOf();
     const clusters = openTestClusters(database);
-    stops.unshift(() => clusters.close());
-    const worker = await startWorker({ target: targetOf(temporal), database, clusters }, flags());
-    stops.unshift(() => worker.stop());
-  });
+    stops.push(
+      () => clusters.close(),
+      () => temporal.stop(),
+      () => given.operator.close(),
+    );
+    const target = targetOf(temporal);
+    const worker = await startWorker({ target, database, clusters }, flagsOf());
+    stops.push(() => worker.stop());
+  }, 600_000);
   afterAll(async () => {
-    for (const stop of stops) await stop();
+    for (const stop of stops.toReversed()) await stop();
   });
   beforeEach(({ skip }) => {
     if (missing !== undefined) skip(missing);
   });
+  return given;
 }

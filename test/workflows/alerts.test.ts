@@ -5,7 +5,6 @@ import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { sayMissing } from "../clients/environment.ts";
 import {
   anAlert,
   encryptionKeyFlag,
@@ -16,14 +15,14 @@ import {
 } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
 import { openTestClusters } from "../support/database.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { withKey } from "../support/tenants.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
-import { openClient, targetOf } from "../support/workflows.ts";
+import { startWorker } from "../support/worker.ts";
+import { targetOf } from "../support/workflows.ts";
 import { isRecording, recordHistory } from "./histories.ts";
 
 let service: TestService;
@@ -31,10 +30,6 @@ let receiver: Receiver;
 let mail: MailReceiver;
 let standIn: StandIn;
 let flags: Readonly<Record<string, string>>;
-let temporal: TestTemporal;
-let worker: TestWorker;
-let operator: ReturnType<typeof openClient>;
-let missing: string | undefined;
 
 beforeAll(async () => {
   receiver = await startReceiver();
@@ -47,29 +42,19 @@ beforeAll(async () => {
     providers: providersOf(standIn),
   };
   service = await startService(flags);
-  const started = await startTestTemporal();
-  sayMissing("alerts", started);
-  ({ missing } = started);
-  if (started.missing !== undefined) return;
-  temporal = started;
-  operator = openClient(temporal);
-  const { database } = service;
-  const clusters = openTestClusters(database);
-  worker = await startWorker({ target: targetOf(temporal), database, clusters }, flags);
-}, 600_000);
+});
 afterAll(async () => {
-  if (missing === undefined) {
-    await worker.stop();
-    await operator.close();
-    await temporal.stop();
-  }
   await service.stop();
   await receiver.stop();
   await mail.stop();
   await standIn.stop();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
+const workflows = givenWorker(
+  "alerts",
+  () => service.database,
+  () => flags,
+);
+beforeEach(() => {
   receiver.received.length = 0;
   mail.mails.length = 0;
 });
@@ -107,7 +92,7 @@ async function check(project: MetricProject, id: string, hours: number): Promise
   await service.database.sql()`
     update alerts set due_at = ${new Date(nowHourMs - (hours - 1) * hourMs)}
     where project_id = ${project.projectId} and alert_id = ${id}`;
-  const schedule = operator.client.schedule.getHandle("waggle-alerts");
+  const schedule = workflows.operator.client.schedule.getHandle("waggle-alerts");
   await vi.waitUntil(() => schedule.describe().catch(() => undefined), patience);
   // Also while the run of this minute is going on.
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
@@ -146,8 +131,8 @@ async function make(project: MetricProject, more: JsonObject) {
 /** Keeps the history of a workflow that a query finds, when histories are recorded. */
 async function record(name: string, query: string, id = ""): Promise<void> {
   if (!isRecording) return;
-  for await (const { workflowId } of operator.client.workflow.list({ query })) {
-    if (workflowId.endsWith(id)) await recordHistory(operator.client, workflowId, name);
+  for await (const { workflowId } of workflows.operator.client.workflow.list({ query })) {
+    if (workflowId.endsWith(id)) await recordHistory(workflows.operator.client, workflowId, name);
   }
 }
 
@@ -359,7 +344,10 @@ test("a worker tells of a spent budget whose notification was not written", asyn
   const listed = (await (await fetch(budgets, { headers })).json()) as { data: JsonObject[] };
 
   const clusters = openTestClusters(database);
-  const other = await startWorker({ target: targetOf(temporal), database, clusters }, flags);
+  const other = await startWorker(
+    { target: targetOf(workflows.temporal), database, clusters },
+    flags,
+  );
   await vi.waitUntil(() => receiver.received.length > 0, patience);
   await other.stop();
 

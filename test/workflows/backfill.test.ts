@@ -1,46 +1,22 @@
 // Backfills through the API, by workflows on a real Temporal and code in the sandbox.
 
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { sayMissing } from "../clients/environment.ts";
-import { openTestClusters } from "../support/database.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { anEvent, insertEvents } from "../support/events.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
-import { openClient, targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
 
 let service: TestService;
-let temporal: TestTemporal;
-let worker: TestWorker;
-let operator: ReturnType<typeof openClient>;
-let missing: string | undefined;
 
 beforeAll(async () => {
   service = await startService();
-  const started = await startTestTemporal();
-  sayMissing("backfills", started);
-  ({ missing } = started);
-  if (started.missing !== undefined) return;
-  temporal = started;
-  operator = openClient(temporal);
-  const { database } = service;
-  const clusters = openTestClusters(database);
-  worker = await startWorker({ target: targetOf(temporal), database, clusters });
-}, 600_000);
+});
 afterAll(async () => {
-  if (missing === undefined) {
-    await worker.stop();
-    await operator.close();
-    await temporal.stop();
-  }
   await service.stop();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const workflows = givenWorker("backfills", () => service.database);
 
 const slowCode = `
 import time
@@ -125,10 +101,10 @@ test("a backfill scores what was stored before, in chunks that an operator can w
   expect(await runsOf(project)).toEqual({ scored: 2_500, open: 0, left: 0 });
   const { workflow_id: workflowId } = backfill;
   expect(workflowId).toBe(`backfill-n-${backfill.id}-1`);
-  const result: unknown = await operator.client.workflow.getHandle(workflowId).result();
+  const result: unknown = await workflows.operator.client.workflow.getHandle(workflowId).result();
   expect(result).toEqual({ state: "completed", left: 0, ...counts });
-  expect(await operator.progressOf(workflowId)).toEqual(result);
-  await recordHistory(operator.client, workflowId, "backfill");
+  expect(await workflows.operator.progressOf(workflowId)).toEqual(result);
+  await recordHistory(workflows.operator.client, workflowId, "backfill");
 }, 300_000);
 
 test("a paused backfill stops in the middle of a chunk, and goes on where it was", async () => {
@@ -154,7 +130,7 @@ test("a cancelled backfill ends in the middle of a chunk, and holds nothing any 
 
   await change("cancel");
   await until("cancelled");
-  const handle = operator.client.workflow.getHandle(backfill.workflow_id);
+  const handle = workflows.operator.client.workflow.getHandle(backfill.workflow_id);
   expect(await handle.result()).toMatchObject({ state: "cancelled" });
 
   const count = await countScored(project);
@@ -166,7 +142,7 @@ test("a backfill that an operator cancels in Temporal ends as cancelled, and say
   const { project, backfill, get, until, untilScored } = await given(slowCode, 300);
   await untilScored(1);
 
-  const handle = operator.client.workflow.getHandle(backfill.workflow_id);
+  const handle = workflows.operator.client.workflow.getHandle(backfill.workflow_id);
   await handle.cancel();
   await until("cancelled");
   await expect(handle.result()).rejects.toThrow(/cancelled/i);
@@ -184,7 +160,7 @@ test("a backfill fails with its evaluator, and says how", async () => {
 
   const reason = "disabled after 10 failures in a row";
   expect((await get()).error).toContain(`${reason}: EXCEPTION: ZeroDivisionError: division by`);
-  const handle = operator.client.workflow.getHandle(backfill.workflow_id);
+  const handle = workflows.operator.client.workflow.getHandle(backfill.workflow_id);
   expect(await handle.result()).toMatchObject({ state: `failed: ${reason}` });
   expect(await handle.query("progress")).toMatchObject({ state: `failed: ${reason}` });
   expect(await runsOf(project)).toMatchObject({ scored: 0, open: 0, left: 0 });

@@ -2,45 +2,24 @@
 // end: with the whole service, a worker, a real Temporal and the sandbox.
 // Source: docs/sandbox.md, "Places"; docs/workflows.md, "Evaluators".
 
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
-import { sayMissing } from "../clients/environment.ts";
-import { openTestClusters } from "../support/database.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
-import { targetOf } from "../support/workflows.ts";
 
 let service: TestService;
-let temporal: TestTemporal;
-let worker: TestWorker;
-let missing: string | undefined;
 
 beforeAll(async () => {
   service = await startService();
-  const started = await startTestTemporal();
-  sayMissing("evaluators", started);
-  ({ missing } = started);
-  if (started.missing !== undefined) return;
-  temporal = started;
-  const { database } = service;
-  const clusters = openTestClusters(database);
-  // Places: two of an organization, and one of a project.
-  const flags = { "evaluator-processes": "3", "evaluator-time-limit-ms": "600000" };
-  worker = await startWorker({ target: targetOf(temporal), database, clusters }, flags);
-}, 600_000);
+});
 afterAll(async () => {
-  if (missing === undefined) {
-    await worker.stop();
-    await temporal.stop();
-  }
   await service.stop();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+/** Places: two of an organization, and one of a project. */
+const flags = () => ({ "evaluator-processes": "3", "evaluator-time-limit-ms": "600000" });
+givenWorker("evaluators", () => service.database, flags);
 
 const onTools = {
   type: "PYTHON",

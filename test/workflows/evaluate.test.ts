@@ -1,48 +1,24 @@
 // Events that come in are scored by workflows: with the whole service, a worker, a real Temporal
 // and the sandbox that runs the code.
 
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
-import { sayMissing } from "../clients/environment.ts";
 import { aControlplane } from "../support/controlplane.ts";
-import { openTestClusters } from "../support/database.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
-import { openClient, targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
 
 let service: TestService;
-let temporal: TestTemporal;
-let worker: TestWorker;
-let operator: ReturnType<typeof openClient>;
-let missing: string | undefined;
 
 beforeAll(async () => {
   service = await startService();
-  const started = await startTestTemporal();
-  sayMissing("evaluators", started);
-  ({ missing } = started);
-  if (started.missing !== undefined) return;
-  temporal = started;
-  operator = openClient(temporal);
-  const { database } = service;
-  const clusters = openTestClusters(database);
-  worker = await startWorker({ target: targetOf(temporal), database, clusters });
-}, 600_000);
+});
 afterAll(async () => {
-  if (missing === undefined) {
-    await worker.stop();
-    await operator.close();
-    await temporal.stop();
-  }
   await service.stop();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const workflows = givenWorker("evaluators", () => service.database);
 
 /** On all tools: the sessions that they come with are none of these tests' events. */
 const enabled = {
@@ -137,12 +113,15 @@ def evaluate(event):
 
   const [workflowId = ""] = await workflowIdsOf(id);
   expect(workflowId).toMatch(/^evaluate-twice-n-v1-/);
-  const handle = operator.client.workflow.getHandle(workflowId);
+  const handle = workflows.operator.client.workflow.getHandle(workflowId);
   expect(await handle.result()).toMatchObject({ end: { kind: "done" } });
-  const progress = await operator.progressOf(workflowId);
+  const progress = await workflows.operator.progressOf(workflowId);
   expect(progress).toMatchObject({ state: "done", left: 0, failed: 0 });
   const query = `WaggleEvaluator = '${id}' AND WaggleScope = '${project.projectId}'`;
-  await vi.waitUntil(async () => (await operator.client.workflow.count(query)).count > 0, patience);
+  await vi.waitUntil(
+    async () => (await workflows.operator.client.workflow.count(query)).count > 0,
+    patience,
+  );
   // Ids and counts: nothing of events or code is in Temporal.
   const history = Buffer.from(JSON.stringify(await handle.fetchHistory())).toString();
   const payloads = [...history.matchAll(/"data":"([^"]*)"/g)].map(([, data = ""]) =>
@@ -150,7 +129,7 @@ def evaluate(event):
   );
   expect(payloads.join("\n")).toContain(id);
   expect(`${history}${payloads.join("\n")}`).not.toContain("canary");
-  await recordHistory(operator.client, workflowId, "evaluate-chunk");
+  await recordHistory(workflows.operator.client, workflowId, "evaluate-chunk");
 }, 300_000);
 
 test("a session of a run is scored when it has outputs", async () => {
@@ -229,8 +208,10 @@ test("a chunk that an operator cancels is finished by another, no event scored t
   await vi.waitUntil(async () => (await countScored(project, "slow")) > 0, patience);
   const [first = ""] = await workflowIdsOf(id);
 
-  await operator.client.workflow.getHandle(first).cancel();
-  await expect(operator.client.workflow.getHandle(first).result()).rejects.toThrow(/cancelled/i);
+  await workflows.operator.client.workflow.getHandle(first).cancel();
+  await expect(workflows.operator.client.workflow.getHandle(first).result()).rejects.toThrow(
+    /cancelled/i,
+  );
   const before = await countScored(project, "slow");
 
   await vi.waitUntil(async () => (await countScored(project, "slow")) === 80, {
@@ -253,7 +234,7 @@ test("disabling an evaluator ends its chunk at the next commit", async () => {
   await project.call(`PUT /v1/metrics/${id}`, { enabled_in_prod: false });
 
   const [workflowId = ""] = await workflowIdsOf(id);
-  const result: unknown = await operator.client.workflow.getHandle(workflowId).result();
+  const result: unknown = await workflows.operator.client.workflow.getHandle(workflowId).result();
   expect(result).toMatchObject({
     end: { kind: "dropped", reason: "the evaluator is disabled" },
     progress: { state: "dropped: the evaluator is disabled" },
@@ -273,12 +254,12 @@ test("archiving a project ends what evaluates it", async () => {
   if (!scope) throw new Error("there is no project");
   await archives.archive(scope, { withChildren: true, actor });
 
-  const isOver = async () => (await operator.stateOf(workflowId)) !== "RUNNING";
+  const isOver = async () => (await workflows.operator.stateOf(workflowId)) !== "RUNNING";
   await vi.waitUntil(isOver, { timeout: 90_000, interval: 500 });
   const archiveId = `archive-project-${project.projectId}`;
-  await vi.waitUntil(async () => (await operator.stateOf(archiveId)) === "COMPLETED", {
+  await vi.waitUntil(async () => (await workflows.operator.stateOf(archiveId)) === "COMPLETED", {
     timeout: 180_000,
     interval: 500,
   });
-  expect(await operator.progressOf(archiveId)).toMatchObject({ done: 501, left: 0 });
+  expect(await workflows.operator.progressOf(archiveId)).toMatchObject({ done: 501, left: 0 });
 }, 300_000);

@@ -3,50 +3,28 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { datapointTriesMax } from "../../src/base/tenant-limits.ts";
-import { sayMissing } from "../clients/environment.ts";
 import { providersOf } from "../support/chats.ts";
-import { openTestClusters } from "../support/database.ts";
 import { type ExecutableRun, givenAnExecutableRun } from "../support/executions.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
-import { openClient, targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
 
 let service: TestService;
 let standIn: StandIn;
-let temporal: TestTemporal;
-let worker: TestWorker;
-let operator: ReturnType<typeof openClient>;
-let missing: string | undefined;
 
+const flags = () => ({ providers: providersOf(standIn) });
 beforeAll(async () => {
   standIn = await startOpenAiStandIn();
-  const flags = { providers: providersOf(standIn) };
-  service = await startService(flags);
-  const started = await startTestTemporal();
-  sayMissing("executions", started);
-  ({ missing } = started);
-  if (started.missing !== undefined) return;
-  temporal = started;
-  operator = openClient(temporal);
-  const { database } = service;
-  const clusters = openTestClusters(database);
-  worker = await startWorker({ target: targetOf(temporal), database, clusters }, flags);
-}, 600_000);
+  service = await startService(flags());
+});
 afterAll(async () => {
-  if (missing === undefined) {
-    await worker.stop();
-    await operator.close();
-    await temporal.stop();
-  }
   await service.stop();
   await standIn.stop();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
+const workflows = givenWorker("executions", () => service.database, flags);
+beforeEach(() => {
   standIn.clear();
 });
 
@@ -143,8 +121,11 @@ test("an execution calls the model once a datapoint, and its events are scored",
   expect(result).toMatchObject({ status: "completed", success: true });
   expect((result["passed"] as string[]).toSorted()).toEqual(run.datapointIds.toSorted());
   const { workflow_id: workflowId } = ended;
-  expect(await operator.progressOf(workflowId)).toMatchObject({ state: "completed", done: 25 });
-  await recordHistory(operator.client, workflowId, "execute-run");
+  expect(await workflows.operator.progressOf(workflowId)).toMatchObject({
+    state: "completed",
+    done: 25,
+  });
+  await recordHistory(workflows.operator.client, workflowId, "execute-run");
 }, 300_000);
 
 test("the cost is the sum of the calls, of another model too", async () => {
@@ -242,13 +223,13 @@ test("an execution that an operator cancels in Temporal ends as cancelled", asyn
   const { workflow_id: workflowId } = await run.start({ concurrency: 1 });
   await vi.waitUntil(async () => ((await run.get()).progress["done"] ?? 0) > 0, patience);
 
-  const handle = operator.client.workflow.getHandle(workflowId);
+  const handle = workflows.operator.client.workflow.getHandle(workflowId);
   await handle.cancel();
   await run.until("cancelled");
 
   expect((await run.get()).error).toBe("cancelled in Temporal");
   await expect(handle.result()).rejects.toThrow(/cancelled/i);
-  await recordHistory(operator.client, workflowId, "execute-run-cancelled");
+  await recordHistory(workflows.operator.client, workflowId, "execute-run-cancelled");
 }, 300_000);
 
 test("an execution whose project is archived ends after the calls under way", async () => {
@@ -259,7 +240,7 @@ test("an execution whose project is archived ends after the calls under way", as
   const { projectId } = run.project;
   const sql = service.database.sql();
   await sql`update projects set archived_at = now() where project_id = ${projectId}`;
-  const result: unknown = await operator.client.workflow.getHandle(workflowId).result();
+  const result: unknown = await workflows.operator.client.workflow.getHandle(workflowId).result();
 
   expect(result).toMatchObject({ state: "cancelled" });
   expect(keysSeen().length).toBeLessThan(60);

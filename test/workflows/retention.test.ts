@@ -6,53 +6,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { parquetReadObjects } from "hyparquet";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { sayMissing } from "../clients/environment.ts";
-import { openTestClusters } from "../support/database.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { withKey } from "../support/tenants.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
-import { openClient, targetOf } from "../support/workflows.ts";
 import { isRecording, recordHistory } from "./histories.ts";
 
 let service: TestService;
 let folder: string;
-let temporal: TestTemporal;
-let worker: TestWorker;
-let operator: ReturnType<typeof openClient>;
-let missing: string | undefined;
 
+const flags = () => ({ "retention-export": folder });
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "waggle-retention-"));
-  const flags = { "retention-export": folder };
-  service = await startService(flags);
-  const started = await startTestTemporal();
-  sayMissing("retention", started);
-  ({ missing } = started);
-  if (started.missing !== undefined) return;
-  temporal = started;
-  operator = openClient(temporal);
-  const { database } = service;
-  const clusters = openTestClusters(database);
-  worker = await startWorker({ target: targetOf(temporal), database, clusters }, flags);
-}, 600_000);
+  service = await startService(flags());
+});
 afterAll(async () => {
-  if (missing === undefined) {
-    await worker.stop();
-    await operator.close();
-    await temporal.stop();
-  }
   await service.stop();
   await rm(folder, { recursive: true });
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const workflows = givenWorker("retention", () => service.database, flags);
 
 const dayMs = 86_400_000;
 const nowMs = Date.now();
@@ -91,7 +67,7 @@ type Run = JsonObject & { readonly state: string; readonly files: readonly strin
 
 /** Has the schedule look, and waits until a project has so many completed runs. */
 async function runs(call: Awaited<ReturnType<typeof caller>>, count: number): Promise<Run[]> {
-  const schedule = operator.client.schedule.getHandle("waggle-retention");
+  const schedule = workflows.operator.client.schedule.getHandle("waggle-retention");
   await vi.waitUntil(() => schedule.describe().catch(() => undefined), patience);
   await schedule.trigger(ScheduleOverlapPolicy.ALLOW_ALL);
   return vi.waitUntil(
@@ -157,8 +133,8 @@ test("sessions go when their newest event is old, with all that belongs to them"
     ["check-retention", "checkRetention"],
   ] as const) {
     const query = `WorkflowType = '${type}' and ExecutionStatus = 'Completed'`;
-    for await (const { workflowId } of operator.client.workflow.list({ query })) {
-      await recordHistory(operator.client, workflowId, name);
+    for await (const { workflowId } of workflows.operator.client.workflow.list({ query })) {
+      await recordHistory(workflows.operator.client, workflowId, name);
     }
   }
 }, 300_000);

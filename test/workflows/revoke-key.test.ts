@@ -1,50 +1,27 @@
 // A key's revocation, followed to the last server: on the service, a worker and Temporal as they
 // are.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { createUuid } from "../../src/base/ids.ts";
 import { revokeKeyEntry } from "../../src/outbox/entry.ts";
 import { createWorkflowClient, isAboutSearchAttributes } from "../../src/workflows/client.ts";
-import { sayMissing } from "../clients/environment.ts";
-import { openTestClusters } from "../support/database.ts";
+import { givenWorker } from "../support/given-worker.ts";
 import { givenAKey } from "../support/keys.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
-import { openClient, targetOf } from "../support/workflows.ts";
+import { targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
-import { startWorker, type TestWorker } from "../support/worker.ts";
 
 let service: TestService;
-let temporal: TestTemporal;
-let client: ReturnType<typeof openClient>;
-let worker: TestWorker;
-let missing: string | undefined;
 
 beforeAll(async () => {
-  const shared = await startTestTemporal();
-  sayMissing("following revocations", shared);
-  ({ missing } = shared);
-  if (shared.missing !== undefined) return;
-  temporal = shared;
-  client = openClient(temporal);
   service = await startService();
-  const { database } = service;
-  const target = targetOf(temporal);
-  const clusters = openTestClusters(database);
-  worker = await startWorker({ target, database, clusters });
-}, 600_000);
+});
 afterAll(async () => {
-  if (missing !== undefined) return;
-  await worker.stop();
   await service.stop();
-  await client.close();
-  await temporal.stop();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const workflows = givenWorker("following revocations", () => service.database);
 
 async function revokeAKey(): Promise<string> {
   const { key } = await givenAKey(service.database, service.project, { kind: "project" });
@@ -80,10 +57,14 @@ describe("revokeKey", () => {
     await vi.waitUntil(() => isConfirmed(keyId), patience);
 
     const workflowId = `revoke-key-${keyId}`;
-    const handle = client.client.workflow.getHandle(workflowId);
+    const handle = workflows.operator.client.workflow.getHandle(workflowId);
     expect(await handle.result()).toEqual({ state: "done", done: 2, left: 0 });
-    expect(await client.progressOf(workflowId)).toEqual({ state: "done", done: 2, left: 0 });
-    await recordHistory(client.client, workflowId, "revoke-key");
+    expect(await workflows.operator.progressOf(workflowId)).toEqual({
+      state: "done",
+      done: 2,
+      left: 0,
+    });
+    await recordHistory(workflows.operator.client, workflowId, "revoke-key");
   });
 
   test("is found by organization, scope and actor, and says what it is about", async () => {
@@ -92,7 +73,7 @@ describe("revokeKey", () => {
     const query = `WaggleOrganization = '${orgId}' AND WaggleScope = '${projectId}'`;
 
     const found = await vi.waitUntil(async () => {
-      for await (const one of client.client.workflow.list({ query })) {
+      for await (const one of workflows.operator.client.workflow.list({ query })) {
         if (one.workflowId === `revoke-key-${keyId}`) return one;
       }
       return undefined;
@@ -100,7 +81,9 @@ describe("revokeKey", () => {
 
     expect(found.type).toBe("revokeKey");
     expect(found.memo).toMatchObject({ key: keyId, organization: orgId, scope: projectId });
-    const description = await client.client.workflow.getHandle(found.workflowId).describe();
+    const description = await workflows.operator.client.workflow
+      .getHandle(found.workflowId)
+      .describe();
     expect(await description.staticSummary()).toBe(`follow the revocation of key ${keyId}`);
     const names = description.typedSearchAttributes.getAll().map(({ key: { name } }) => name);
     expect(names).toEqual(
@@ -115,7 +98,7 @@ describe("revokeKey", () => {
     const workflowId = `revoke-key-${keyId}`;
 
     const progress = await vi.waitUntil(async () => {
-      const now = await client.progressOf(workflowId).catch(() => undefined);
+      const now = await workflows.operator.progressOf(workflowId).catch(() => undefined);
       return now?.done === 2 ? now : undefined;
     }, patience);
     expect(progress).toMatchObject({ done: 2, left: 1 });
@@ -128,25 +111,27 @@ describe("revokeKey", () => {
 test("an entry that two processes start is one workflow, also after its end", async () => {
   const ids = { keyId: createUuid(), orgId: createUuid(), scopeId: createUuid() };
   const entry = revokeKeyEntry({ ...ids, changeId: 1, actor: "a test" });
-  const starters = await Promise.all([1, 2].map(() => createWorkflowClient(targetOf(temporal))));
+  const starters = await Promise.all(
+    [1, 2].map(() => createWorkflowClient(targetOf(workflows.temporal))),
+  );
 
   await Promise.all(starters.map((starter) => starter.start(entry)));
-  await client.client.workflow.getHandle(entry.workflowId).result();
+  await workflows.operator.client.workflow.getHandle(entry.workflowId).result();
   await Promise.all(starters.map((starter) => starter.start(entry)));
 
   const query = `WorkflowId = '${entry.workflowId}'`;
-  expect((await client.client.workflow.count(query)).count).toBe(1);
+  expect((await workflows.operator.client.workflow.count(query)).count).toBe(1);
   await Promise.all(starters.map((starter) => starter.close()));
 });
 
 test("a namespace without our search attributes gets its workflows all the same", async () => {
   const namespace = `bare-${createUuid()}`;
-  const { connection } = client.client;
+  const { connection } = workflows.operator.client;
   await connection.workflowService.registerNamespace({
     namespace,
     workflowExecutionRetentionPeriod: msToTs("1 day"),
   });
-  const starter = await createWorkflowClient(targetOf({ ...temporal, namespace }));
+  const starter = await createWorkflowClient(targetOf({ ...workflows.temporal, namespace }));
   const ids = { keyId: createUuid(), orgId: createUuid(), scopeId: createUuid() };
   const entry = revokeKeyEntry({ ...ids, changeId: 1, actor: "a test" });
   try {
