@@ -4,6 +4,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
@@ -28,15 +29,8 @@ type Headers = Record<string, string>;
 
 const at = 1_760_000_000_000;
 
-async function call(route: string, body?: unknown, headers = byKey(service.projectKey)) {
-  const [method = "", path = ""] = route.split(" ");
-  const response = await fetch(service.url + path, {
-    method,
-    headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, json: JSON.parse(text) as Json };
+function call(route: string, body?: unknown, headers = byKey(service.projectKey)) {
+  return callRoute({ url: service.url, headers }, route, body);
 }
 
 const byKey = (key: string): Headers => ({ authorization: `Bearer ${key}` });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { priceTableName } from "../../src/generation/prices/price-table.ts";
+import { callRoute } from "../support/call-route.ts";
 import { callRest } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
 
@@ -47,15 +48,9 @@ function rest(method: string, path: string, body?: unknown): Promise<Json> {
 
 /** Sends what may be refused. */
 async function send(method: string, path: string, body: unknown) {
-  const response = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, body: (await response.json()) as Json };
+  const headers = { authorization: `Bearer ${service.projectKey}` };
+  const answer = await callRoute({ url: service.url, headers }, `${method} ${path}`, body);
+  return { status: answer.status, body: answer.json as Json };
 }
 
 function estimatesOf(events: unknown): Json {

@@ -3,6 +3,7 @@
 // Source: docs/spec.md, "Feedback"; docs/decisions.md, 10, 20.2.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callRoute } from "../support/call-route.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
@@ -14,19 +15,12 @@ afterAll(() => service.stop());
 
 type Json = Record<string, unknown>;
 
-async function call(
+function call(
   route: string,
   body?: unknown,
-  headers: Record<string, string> = { authorization: `Bearer ${service.projectKey}` },
+  headers: Record<string, string> = byKey(service.projectKey),
 ) {
-  const [method = "", path = ""] = route.split(" ");
-  const response = await fetch(service.url + path, {
-    method,
-    headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, json: JSON.parse(text) as Json };
+  return callRoute({ url: service.url, headers }, route, body);
 }
 
 const byKey = (key: string) => ({ authorization: `Bearer ${key}` });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { addKey, withKey, withSignIn } from "../support/tenants.ts";
@@ -37,12 +38,9 @@ async function call(
   path: string,
   body?: unknown,
 ): Promise<Answer> {
-  const response = await fetch(service.url + path, {
-    method,
-    headers: { ...credential, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Answer["body"] };
+  const by = { url: service.url, headers: credential };
+  const { status, json } = await callRoute(by, `${method} ${path}`, body);
+  return { status, body: json };
 }
 
 const bearer = (key: string): Credential => ({ authorization: `Bearer ${key}` });

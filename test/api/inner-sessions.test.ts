@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -15,16 +16,13 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 async function call(method: string, path: string, body?: unknown) {
-  const response = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, json: (text === "" ? {} : JSON.parse(text)) as JsonObject };
+  const headers = { authorization: `Bearer ${service.projectKey}` };
+  const { status, json } = await callRoute(
+    { url: service.url, headers },
+    `${method} ${path}`,
+    body,
+  );
+  return { status, json: json as JsonObject };
 }
 
 const post = (path: string, body: unknown) => call("POST", path, body);

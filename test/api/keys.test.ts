@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createUuid } from "../../src/base/ids.ts";
+import { callRoute } from "../support/call-route.ts";
 import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
@@ -37,16 +38,9 @@ async function call(
     headers = {},
   }: { key?: string; body?: unknown; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Answer> {
-  const response = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as AnswerBody };
+  const by = { url: service.url, headers: { authorization: `Bearer ${key}`, ...headers } };
+  const { status, json } = await callRoute(by, `${method} ${path}`, body);
+  return { status, body: json as AnswerBody };
 }
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

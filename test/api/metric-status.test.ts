@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
+import { callRoute } from "../support/call-route.ts";
 import { composeEvaluation, openChunk } from "../support/evaluation.ts";
 import { startService, type TestService } from "../support/service.ts";
 
@@ -20,18 +21,9 @@ afterAll(async () => {
 
 type Json = Record<string, unknown>;
 
-async function call(route: string, body?: unknown, key = service.projectKey) {
-  const [method = "", path = ""] = route.split(" ");
-  const response = await fetch(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${key}`,
-      ...(body !== undefined && { "content-type": "application/json" }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, json: JSON.parse(text) as Json };
+function call(route: string, body?: unknown, key = service.projectKey) {
+  const headers = { authorization: `Bearer ${key}` };
+  return callRoute({ url: service.url, headers }, route, body);
 }
 
 async function events(count: number): Promise<readonly string[]> {

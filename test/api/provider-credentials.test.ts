@@ -5,6 +5,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
+import { callRoute } from "../support/call-route.ts";
 import { anEncryptionKey } from "../support/credentials.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -30,13 +31,7 @@ async function call(tenant: Tenant, method: string, path: string, body?: unknown
   const { database, url } = service;
   const credential = await withKey(database, tenant, { kind: "control_plane", root: "org" });
   const whole = path.startsWith("/") ? path : `/v1/projects/${tenant.projectId}/${path}`;
-  const response = await fetch(url + whole, {
-    method,
-    headers: { ...credential, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, json: JSON.parse(text) as Answer["json"] };
+  return callRoute({ url, headers: credential }, `${method} ${whole}`, body);
 }
 
 function givenATenant(): Promise<Tenant> {

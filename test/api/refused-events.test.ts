@@ -7,6 +7,7 @@ import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { eventValuesMax, metadataValuesMax } from "../../src/base/limits.ts";
 import { deriveEventId } from "../../src/tracing/spans/identity.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -20,16 +21,9 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-async function post(path: string, body: unknown) {
-  const response = await fetch(service.url + path, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, json: (await response.json()) as JsonObject };
+function post(path: string, body: unknown) {
+  const headers = { authorization: `Bearer ${service.projectKey}` };
+  return callRoute({ url: service.url, headers }, `POST ${path}`, body);
 }
 
 async function statusOf(id: string): Promise<number> {

@@ -4,6 +4,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { callRoute } from "../support/call-route.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
@@ -28,12 +29,9 @@ type Answer = {
 };
 
 async function call(key: string, method: string, path: string, body?: unknown): Promise<Answer> {
-  const response = await fetch(service.url + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Answer["body"] };
+  const by = { url: service.url, headers: { authorization: `Bearer ${key}` } };
+  const { status, json } = await callRoute(by, `${method} ${path}`, body);
+  return { status, body: json as Answer["body"] };
 }
 
 const orgKeys = () => `/v1/orgs/${service.project.orgId}/fine_grained_api_keys`;

@@ -7,6 +7,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
+import { callRoute } from "../support/call-route.ts";
 import { type ChatService, providerKey, startChatService } from "../support/chats.ts";
 
 let chats: ChatService;
@@ -21,20 +22,10 @@ afterAll(() => chats.stop());
 type Json = Record<string, unknown>;
 type Headers = Record<string, string>;
 
-async function call(route: string, body?: unknown, headers: Headers = {}) {
+function call(route: string, body?: unknown, headers: Headers = {}) {
   const { url, projectKey } = chats.service;
-  const [method = "", path = ""] = route.split(" ");
-  const response = await fetch(url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${projectKey}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, json: JSON.parse(text) as Json };
+  const all = { authorization: `Bearer ${projectKey}`, ...headers };
+  return callRoute({ url, headers: all }, route, body);
 }
 
 const run = (body: unknown, headers?: Headers) => call("POST /v1/metrics/run", body, headers);

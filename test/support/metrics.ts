@@ -2,24 +2,19 @@
 
 import { createUuid } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
+import { callRoute, type RouteAnswer } from "./call-route.ts";
 import { addKey, type Tenant } from "./tenants.ts";
 import { givenAProject } from "./project.ts";
 import type { TestService } from "./service.ts";
-
-export type MetricAnswer = {
-  readonly status: number;
-  readonly text: string;
-  readonly json: Readonly<Record<string, unknown>>;
-};
 
 /** A project with a key for calls of the routes of metrics. */
 export type MetricProject = Tenant & {
   readonly key: string;
   /** Address of the service. */
   readonly url: string;
-  call(route: string, body?: unknown, headers?: Record<string, string>): Promise<MetricAnswer>;
+  call(route: string, body?: unknown, headers?: Record<string, string>): Promise<RouteAnswer>;
   /** Sends a request that must succeed and returns its answer. */
-  ok(route: string, body?: unknown): Promise<MetricAnswer["json"]>;
+  ok(route: string, body?: unknown): Promise<RouteAnswer["json"]>;
   /** Creates a metric, which must succeed, and returns its id. */
   make(body: Readonly<Record<string, unknown>>): Promise<string>;
 };
@@ -30,26 +25,12 @@ export async function givenAMetricProject(service: TestService): Promise<MetricP
   const options = { kind: "project", root: "project" } as const;
   const { secret: key } = await addKey(service.database, tenant, options);
 
-  async function call(
-    route: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<MetricAnswer> {
-    const [method = "", path = ""] = route.split(" ");
-    const response = await fetch(service.url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...headers,
-        ...(body !== undefined && { "content-type": "application/json" }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, text, json: JSON.parse(text) as MetricAnswer["json"] };
-  }
+  const call: MetricProject["call"] = (route, body, headers) => {
+    const all = { authorization: `Bearer ${key}`, ...headers };
+    return callRoute({ url: service.url, headers: all }, route, body);
+  };
 
-  async function ok(route: string, body?: unknown): Promise<MetricAnswer["json"]> {
+  async function ok(route: string, body?: unknown): Promise<RouteAnswer["json"]> {
     const { status, text, json } = await call(route, body);
     if (status !== 200) throw new Error(`${route}: ${status} ${text}`);
     return json;
