@@ -165,3 +165,25 @@ test("a Parquet file that unpacks to too much is refused", async () => {
   expect(got.status).toBe(400);
   expect(got.message).toMatch(/bytes unpacked|too much memory/);
 }, 300_000);
+
+test.each([
+  {
+    name: "a hundred million deltas in 122 bytes",
+    file: `UEFSMRUAFTgVOCwVgISvXxUKFQYVBgAAgMLXLwGAwtcvAAIAAAAAAAAAAAAAAAAAAAAAABUCGSw1ABgEcm9v
+      dBUCABUEJQAYAWEAFgIZHBkcJggcFQQZFQoZGAFhFQAWgISvXxZgFmAmCAAAFmAWAgAAPgAAAFBBUjE=`,
+  },
+  {
+    name: "three hundred million zeros in 97 bytes",
+    file: `UEFSMRUAFQIVAiwVgIyNngIVEBUGFQYAAAAVAhksNQAYBHJvb3QVAgAVBCUAGAFhABYCGRwZHCYIHBUEGRUQ
+      GRgBYRUAFoCMjZ4CFiwWLCYIAAAWLBYCAAA/AAAAUEFSMQ==`,
+  },
+])("a Parquet file with $name is refused", { timeout: 60_000 }, async ({ file }) => {
+  const project = await givenAMetricProject(service);
+  const dataset = await newDataset(project);
+  const bytes = new Uint8Array(Buffer.from(file, "base64"));
+
+  const got = await importFile(project, dataset, "parquet", bytes, "?inputs=a");
+
+  expect(got.status).toBe(400);
+  expect(got.message).toMatch(/more than 256000000 bytes unpacked/);
+});

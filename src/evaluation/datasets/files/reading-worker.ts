@@ -115,6 +115,7 @@ function noteColumns(names: readonly string[]): void {
 }
 
 async function* readParquet(): AsyncGenerator<unknown, void> {
+  boundArrays();
   const { buffer, byteOffset, byteLength } = bytes;
   const file = buffer.slice(byteOffset, byteOffset + byteLength);
   let from = 0;
@@ -131,6 +132,25 @@ async function* readParquet(): AsyncGenerator<unknown, void> {
   } catch (error) {
     if (error instanceof RangeError || error instanceof RowFault) throw error;
     throw new RowFault(`the file is not Parquet that can be read: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Bounds the bytes of all arrays of numbers that this thread creates. By runs, deltas and shared
+ * prefixes a file may claim any number of values in a few bytes. The reader holds such values in
+ * arrays outside of the heap, whose limit ends the thread.
+ */
+function boundArrays(): void {
+  let left = bytesMax;
+  for (const array of [Uint8Array, Int32Array, BigInt64Array]) {
+    const bounded = new Proxy(array, {
+      construct(target, given: readonly unknown[], made) {
+        if (typeof given[0] === "number") left -= given[0] * array.BYTES_PER_ELEMENT;
+        if (left < 0) throw new RowFault(`the file has more than ${bytesMax} bytes unpacked`);
+        return Reflect.construct(target, given, made) as object;
+      },
+    });
+    Object.assign(globalThis, { [array.name]: bounded });
   }
 }
 
