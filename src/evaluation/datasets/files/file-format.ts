@@ -28,7 +28,8 @@ export type FileColumn = (typeof fileColumns)[number];
  * `fileColumns` or none for the inputs.
  */
 export function assertColumns(names: readonly string[], isExport: boolean): void {
-  const doubled = names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  const doubled = names.find((name) => seen.size === seen.add(name).size);
   if (doubled !== undefined) throw new RowFault(`has two columns ${quoteText(doubled)}`);
   if (!isExport) return;
   const unknown = findUnknownColumn(names);
