@@ -18,6 +18,15 @@ export type Letter = {
   readonly text: string;
 };
 
+/** What nodemailer throws. `originalCode` is that of the socket, such as `ECONNREFUSED`. */
+type MailError = {
+  readonly code?: string;
+  readonly originalCode?: string;
+  readonly responseCode?: number;
+  /** SMTP command that failed. */
+  readonly command?: string;
+};
+
 /** SMTP codes from here on are permanent. Source: RFC 5321, 4.2.1. */
 const permanentMin = 500;
 
@@ -60,12 +69,13 @@ export async function sendMail(
       reached: to.filter((address) => taken.has(address.toLowerCase())),
     };
   } catch (error) {
-    const { code = "unknown", responseCode } = error as { code?: string; responseCode?: number };
+    const { code = "unknown", originalCode, responseCode, command } = error as MailError;
     const status = responseCode === undefined ? "" : `, status ${responseCode}`;
     return {
-      error: `the mail server refused or cannot be reached (${code}${status})`,
-      // A wrong password is not final: the operator may correct it before the next attempt.
-      isFinal: code === "EENVELOPE" && (responseCode ?? 0) >= permanentMin,
+      error: `the mail server refused or cannot be reached (${originalCode ?? code}${status})`,
+      // Only a refused address is final: a password, a certificate or the sender that the server
+      // does not take may be corrected by the operator before the next attempt.
+      isFinal: command === "RCPT TO" && (responseCode ?? 0) >= permanentMin,
     };
   } finally {
     transport.close();
