@@ -347,6 +347,18 @@ describe("a person", () => {
 });
 
 describe("the settings of all scopes", () => {
+  test("offer no keys of a workspace to a member, who may read those of projects", async () => {
+    const userId = await app.addMember("workspace_member", "workspace");
+    const { workspaceId } = app.service.project;
+
+    const address = `/app/settings?level=workspace&id=${workspaceId}`;
+    const { page, faults } = await app.open(address, { userId });
+
+    await page.getByText("You may read this. Workspace Admin may change it.").waitFor();
+    expect(await page.getByRole("tab").allTextContents()).toEqual(["General", "Members"]);
+    expect(faults).toEqual([]);
+  });
+
   test("narrow what keys of an organization may do", async () => {
     const { orgId } = app.service.project;
     const { page, faults, picture } = await app.open(

@@ -46,8 +46,8 @@ export type TestApp = {
   open(path: string, look?: Look): Promise<OpenPage>;
   /** Returns a new one-time link. */
   createLink(): Promise<string>;
-  /** Adds a member with a role to the project; returns the id of the person. */
-  addMember(role: string): Promise<string>;
+  /** Adds a member with a role to the project, or to its workspace; returns the person's id. */
+  addMember(role: string, level?: "project" | "workspace"): Promise<string>;
   /** Calls the REST API with the project's key. Fails if the answer is an error. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
   /** Closes the pages that are open, which would go on asking the service. */
@@ -78,7 +78,7 @@ export async function startApp(
     service,
     projectUrl: `${service.url}/app/p/${service.projectId}`,
     createLink,
-    addMember: (role) => addMember(service, role),
+    addMember: (role, level) => addMember(service, role, level),
     call: (method, path, body) => callApi(service, { method, path, body }),
     async open(path, look = {}) {
       const { isSignedIn = true, userId = "" } = look;
@@ -118,9 +118,14 @@ async function createLinkOf({ database, url }: TestService, userId: string): Pro
   return formatLink(url, token);
 }
 
-async function addMember(service: TestService, role: string): Promise<string> {
-  const { url, projectId, controlPlaneKey } = service;
-  const answer = await fetch(`${url}/v1/projects/${projectId}/members`, {
+async function addMember(
+  service: TestService,
+  role: string,
+  level: "project" | "workspace" = "project",
+): Promise<string> {
+  const { url, project, controlPlaneKey } = service;
+  const id = level === "project" ? project.projectId : project.workspaceId;
+  const answer = await fetch(`${url}/v1/${level}s/${id}/members`, {
     method: "POST",
     headers: { authorization: `Bearer ${controlPlaneKey}` },
     body: JSON.stringify({ email: `${randomUUID()}@example.com`, role }),

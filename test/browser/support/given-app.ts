@@ -44,7 +44,7 @@ export function givenApp({ flags, prepare }: GivenAppOptions = {}): GivenApp {
     },
     open: (path, look) => app().open(path, look),
     createLink: () => app().createLink(),
-    addMember: (role) => app().addMember(role),
+    addMember: (role, level) => app().addMember(role, level),
     call: (method, path, body) => app().call(method, path, body),
   };
 }

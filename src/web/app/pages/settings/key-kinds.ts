@@ -26,7 +26,7 @@ export type KeyKind = {
 
 const { method } = ApiKeyService;
 
-export const keyKinds: readonly KeyKind[] = [
+const keyKinds: readonly KeyKind[] = [
   {
     name: "project",
     title: "Project",
@@ -60,7 +60,9 @@ export const keyKinds: readonly KeyKind[] = [
   {
     name: "data_plane",
     title: "Fine-grained",
-    purpose: "Works with traces and evaluations, with the permissions that you pick, until a day.",
+    purpose:
+      "Works with charts, alerts, datasets and experiments, with the permissions that you pick, " +
+      "until a day. It neither logs nor reads traces.",
     levels: ["project", "workspace", "org"],
     isFineGrained: true,
     create: method.createDataPlaneApiKey,
@@ -78,6 +80,11 @@ export const keyKinds: readonly KeyKind[] = [
     revoke: method.revokeControlPlaneApiKey,
   },
 ];
+
+/** Returns the kinds of keys that a scope of a level may have. */
+export function keyKindsAt(level: Level): readonly KeyKind[] {
+  return keyKinds.filter(({ levels }) => levels.includes(level));
+}
 
 /** Returns the part of every request about keys that says where they are. */
 function rootOf({ isFineGrained }: KeyKind, { level, id }: ScopeRef): object {

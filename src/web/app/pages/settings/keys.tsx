@@ -17,14 +17,14 @@ import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { CreateKey } from "./create-key.tsx";
-import { type KeyKind, keyInput, keyKinds } from "./key-kinds.ts";
+import { type KeyKind, keyInput, keyKindsAt } from "./key-kinds.ts";
 import type { ProjectSettingsSearch } from "./route.tsx";
 import { type ScopeRef, toMs } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 export function Keys({ scope }: { readonly scope: ScopeRef }) {
   const may = useMay(scope);
-  const all = keyKinds.filter(({ levels }) => levels.includes(scope.level));
+  const all = keyKindsAt(scope.level);
   const open = all.filter(({ list }) => may(list));
   const kinds = open.length === 0 ? all : open;
   const search = useSearch({ strict: false });

@@ -20,7 +20,7 @@ import { AuditLog } from "./audit-log.tsx";
 import { Budgets } from "./budgets.tsx";
 import { General } from "./general.tsx";
 import { KeyPolicy } from "./key-policy.tsx";
-import { keyKinds } from "./key-kinds.ts";
+import { keyKindsAt } from "./key-kinds.ts";
 import { Keys } from "./keys.tsx";
 import { Members } from "./members.tsx";
 import { Providers } from "./providers.tsx";
@@ -35,10 +35,9 @@ const tabsOf: Readonly<Record<Level, readonly string[]>> = {
   project: ["general", "members", "keys", "providers", "budgets", "retention"],
 };
 
-/** Rpcs that read what a tab shows; one of them that is permitted is enough. */
-const readsOf: Readonly<Record<string, readonly DescMethod[]>> = {
+/** Rpcs that read what a tab shows, but that of keys. */
+const tabReads: Readonly<Record<string, readonly DescMethod[]>> = {
   members: [MemberService.method.listMembers],
-  keys: keyKinds.map(({ list }) => list),
   "key-policy": [ApiKeyService.method.getApiKeyPolicy],
   providers: [
     ProviderCredentialService.method.listProviderCredentials,
@@ -49,6 +48,11 @@ const readsOf: Readonly<Record<string, readonly DescMethod[]>> = {
   archivals: [ArchivalService.method.listArchivals],
   audit: [AuditService.method.listAuditLog],
 };
+
+/** Returns the rpcs that read what a tab shows; one of them that is permitted is enough. */
+function readsOf(tab: string, level: Level): readonly DescMethod[] {
+  return tab === "keys" ? keyKindsAt(level).map(({ list }) => list) : (tabReads[tab] ?? []);
+}
 
 const tabNames: Readonly<Record<string, string>> = {
   general: "General",
@@ -75,7 +79,10 @@ export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsPr
   if (error && !data) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Loading the settings" />;
   // A tab of the address stays, so that the person reads why it is empty.
-  const isOpen = (one: string): boolean => readsOf[one]?.some(may) ?? true;
+  const isOpen = (one: string): boolean => {
+    const reads = readsOf(one, scope.level);
+    return reads.length === 0 || reads.some(may);
+  };
   const tabs = tabsOf[scope.level].filter((one) => one === tab || isOpen(one));
   const chosen = tab !== undefined && tabs.includes(tab) ? tab : "general";
   return (
@@ -94,7 +101,7 @@ export function ScopeSettings({ scope, tab, onTab, onArchived }: ScopeSettingsPr
               ) : (
                 <ClosedNote
                   title={tabNames[value] ?? value}
-                  methods={readsOf[value] ?? []}
+                  methods={readsOf(value, scope.level)}
                   scope={scope}
                 />
               )}
