@@ -44,6 +44,27 @@ describe("a person who is not signed in", () => {
     expect(page.url()).toContain(tracesPath());
     expect(faults).toEqual([]);
   });
+
+  test("is in once a provider signed in another tab", async () => {
+    const { page, faults } = await app.open("/healthz", { isSignedIn: false });
+    // What the page of a service with a provider says.
+    await page.route("**/app/**", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace(
+        'sign-in" content="link"',
+        'sign-in" content="provider"',
+      );
+      await route.fulfill({ response, body });
+    });
+    await page.goto(app.service.url + tracesPath());
+    await page.getByRole("link", { name: "Sign in" }).waitFor();
+
+    await signInBeside(page);
+
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+    expect(page.url()).toContain(tracesPath());
+    expect(faults).toEqual([]);
+  });
 });
 
 /** Waits until a page says that its sign-in has ended, and signs in again. */

@@ -54,6 +54,7 @@ function SignInContent({ state }: { readonly state: SignInState }) {
 }
 
 function ProviderWay() {
+  useSignInWatch();
   const { pathname, search } = globalThis.location;
   return (
     <>
