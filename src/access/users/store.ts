@@ -11,7 +11,6 @@ export type UserRow = {
   /** Issuer and subject from the identity provider; null before the first sign-in with one. */
   readonly issuer: string | null;
   readonly subject: string | null;
-  readonly createdAt: Date;
   readonly lastSignInAt: Date | null;
 };
 
@@ -22,7 +21,6 @@ function columns(sql: Sql) {
     name,
     issuer,
     subject,
-    created_at as "createdAt",
     last_sign_in_at as "lastSignInAt"`;
 }
 

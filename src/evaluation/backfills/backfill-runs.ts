@@ -59,7 +59,6 @@ export type BackfillRuns = {
   finish(run: BackfillRun, end: BackfillEnd): Promise<void>;
   /** Fails the open backfill of an evaluator that the service disabled. */
   failOpenOf(projectId: string, evaluatorId: string, error: string): Promise<void>;
-  progressOf(backfill: BackfillKey): Promise<BackfillProgress>;
 };
 
 export type BackfillRunsOptions = {
@@ -111,8 +110,6 @@ export function createBackfillRuns({
   }
 
   return {
-    progressOf,
-
     async nextChunk(run) {
       const untilMs = Date.now() + passingMsMax;
       let next: Step;
