@@ -19,7 +19,6 @@ export function anEvent(fields: Partial<SessionEvent> & { readonly id: string })
     cost: undefined,
     isCostEstimate: false,
     hasFeedback: false,
-    hasMetrics: false,
     ...fields,
     startMs,
     endMs,

@@ -8,20 +8,18 @@ export type Tone = "neutral" | "accent" | "good" | "bad" | "warn" | "info";
 
 export type BadgeProps = {
   readonly tone?: Tone;
-  readonly icon?: ReactNode;
   readonly children: ReactNode;
 };
 
-export function Badge({ tone = "neutral", icon, children }: BadgeProps) {
+export function Badge({ tone = "neutral", children }: BadgeProps) {
   return (
     <span className="badge" data-tone={tone}>
-      {icon}
       {children}
     </span>
   );
 }
 
-export function Status({ tone = "neutral", children }: Omit<BadgeProps, "icon">) {
+export function Status({ tone = "neutral", children }: BadgeProps) {
   return (
     <span className="status" data-tone={tone}>
       {children}

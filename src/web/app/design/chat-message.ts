@@ -24,7 +24,8 @@ export type ChatMessage = {
   readonly reasoning?: string;
 };
 
-type Fields = Readonly<Record<string, unknown>>;
+/** Fields of a payload, whose values may be anything. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** Returns the messages in a value, if it is a list of messages or one message. */
 export function toChatMessages(value: unknown): readonly ChatMessage[] | undefined {
@@ -33,7 +34,7 @@ export function toChatMessages(value: unknown): readonly ChatMessage[] | undefin
   return list.map(toChatMessage);
 }
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -109,13 +109,11 @@ export type DrawerProps = {
   readonly onClose: () => void;
   readonly title: string;
   readonly side?: "left" | "right";
-  /** Shown at the right of the title. */
-  readonly actions?: ReactNode;
   readonly children: ReactNode;
 };
 
 /** A panel at the edge of the window, for details beside a list. */
-export function Drawer({ isOpen, onClose, title, side = "right", actions, children }: DrawerProps) {
+export function Drawer({ isOpen, onClose, title, side = "right", children }: DrawerProps) {
   const { remember, onCloseAutoFocus } = useFocusReturn();
   const onEscapeKeyDown = useEscape(isOpen, onClose);
   return (
@@ -135,7 +133,6 @@ export function Drawer({ isOpen, onClose, title, side = "right", actions, childr
         >
           <header>
             <Primitive.Title>{title}</Primitive.Title>
-            {actions}
             <CloseButton />
           </header>
           <div className="drawer-body">{children}</div>

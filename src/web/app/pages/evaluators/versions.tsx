@@ -13,12 +13,13 @@ import {
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { diffLines } from "../../design/diff-lines.ts";
 import { ErrorState, Loading } from "../../design/states.tsx";
+import { TextDiff } from "../../design/text-diff.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { evaluatorRoute } from "./route.tsx";
-import { diffLines } from "./text-diff.ts";
 
 const changes = [
   MetricService.method.getMetric,
@@ -166,16 +167,7 @@ function FieldChange({ change }: { readonly change: MetricFieldChange }) {
   return (
     <div className="field-change">
       <h3>{field}</h3>
-      <pre className="diff" tabIndex={0} aria-label={`Changes of ${field}`}>
-        {diffLines(textOf(before), textOf(after)).map(({ kind, text }, index) => (
-          <span key={index} data-kind={kind}>
-            <span aria-label={kind === "same" ? undefined : kind}>
-              {{ same: " ", removed: "−", added: "+" }[kind]}
-            </span>
-            {` ${text}\n`}
-          </span>
-        ))}
-      </pre>
+      <TextDiff label={field} lines={diffLines(textOf(before), textOf(after))} />
     </div>
   );
 }

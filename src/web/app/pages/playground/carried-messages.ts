@@ -2,9 +2,9 @@
 // part that the API does not take becomes a note, so that no run differs unnoticed. Pure functions.
 
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { MessagePart } from "../../design/chat-message.ts";
-import type { Fields, ReadMessage } from "../session/event-messages.ts";
-import { type DraftMessage, isFields, newMessage, toDraftMessages } from "./draft.ts";
+import { type Fields, isFields, type MessagePart } from "../../design/chat-message.ts";
+import type { ReadMessage } from "../session/event-messages.ts";
+import { type DraftMessage, newMessage, toDraftMessages } from "./draft.ts";
 
 export type Carried = {
   readonly messages: readonly DraftMessage[];

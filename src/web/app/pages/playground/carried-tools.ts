@@ -2,8 +2,8 @@
 // OpenAI, Anthropic, Gemini and the AI SDK describe functions differently and name some parameters
 // differently.
 
-import { type Column, isFields, parameterNames, toParameters } from "./draft.ts";
-import type { Fields } from "../session/event-messages.ts";
+import { type Fields, isFields } from "../../design/chat-message.ts";
+import { type Column, parameterNames, toParameters } from "./draft.ts";
 
 export type CarriedTools = {
   /** JSON of the functions; empty for none. */

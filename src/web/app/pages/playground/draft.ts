@@ -2,6 +2,7 @@
 // an ended sign-in loses it. Pure functions, except for reading and keeping.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isFields } from "../../design/chat-message.ts";
 
 export type DraftMessage = {
   readonly id: string;
@@ -151,8 +152,4 @@ export function toolsFault(tools: string): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : "This is no JSON.";
   }
-}
-
-export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,8 @@
 
 import type { Configuration } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
-import { type Fields, readInputs } from "../session/event-messages.ts";
+import type { Fields } from "../../design/chat-message.ts";
+import { readInputs } from "../session/event-messages.ts";
 import { carryMessages } from "./carried-messages.ts";
 import { carryParameters, carryTools } from "./carried-tools.ts";
 import { type Draft, emptyDraft, newColumn, toDraftMessages } from "./draft.ts";

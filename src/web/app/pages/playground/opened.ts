@@ -11,16 +11,11 @@ import type { Draft } from "./draft.ts";
 import { eventToDraft, promptToDraft } from "./event-draft.ts";
 import type { PlaygroundSearch } from "./route.tsx";
 
-export type Opened = {
-  readonly error: ApiError | null;
-  readonly isPending: boolean;
-};
-
-/** Reads what the address names and hands it on once, as a draft. */
+/** Reads what the address names and hands it on once, as a draft; returns why it cannot be read. */
 export function useOpened(
   { event: eventId, prompt: promptId }: PlaygroundSearch,
   onDraft: (draft: Draft) => void,
-): Opened {
+): ApiError | null {
   const event = useRpc(
     EventService.method.getEvent,
     { eventId: eventId ?? "" },
@@ -48,9 +43,5 @@ export function useOpened(
       open(`prompt ${promptId}`, promptToDraft(prompt.data));
     }
   }, [eventId, promptId, event.data, prompt.data, onDraft, navigate]);
-  return {
-    error: event.error ?? prompt.error,
-    isPending:
-      (eventId !== undefined && event.isPending) || (promptId !== undefined && prompt.isPending),
-  };
+  return event.error ?? prompt.error;
 }

@@ -45,7 +45,7 @@ function Playground({ projectId }: { readonly projectId: string }) {
     (next: Partial<Draft>) => setDraft((before) => ({ ...before, ...next })),
     [],
   );
-  const { error } = useOpened(search, setDraft);
+  const error = useOpened(search, setDraft);
   const runs = useRuns(projectId);
   const may = useMay();
   const mayRun = may(streamChat);

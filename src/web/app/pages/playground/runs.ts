@@ -5,13 +5,14 @@ import { EventService } from "../../../../../gen/waggle/v1/event_pb.js";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
-import { type Column, type Draft, isFields, toApiMessage } from "./draft.ts";
+import { isFields } from "../../design/chat-message.ts";
+import { type Column, type Draft, toApiMessage } from "./draft.ts";
 import { valueOf, variablesOf } from "../prompts/prompt-content.ts";
 import { toFunctions, toHyperparameters } from "./draft.ts";
 import { recordSession } from "./record-session.ts";
 import type { Run } from "./run.ts";
 
-export type PastRun = { readonly run: Run; readonly draft: Draft; readonly columnId: string };
+export type PastRun = { readonly run: Run; readonly draft: Draft };
 
 const pastMax = 100;
 /** By project: leaving the page and coming back is one visit. */
@@ -49,7 +50,7 @@ export function useRuns(projectId: string): Runs {
     const run = await perform({ projectId, sessionId, draft, column, signal, show });
     void recordSession({ projectId, sessionId, draft, run });
     show(run);
-    const list = [{ run, draft, columnId: column.id }, ...(pastRuns.get(projectId) ?? [])];
+    const list = [{ run, draft }, ...(pastRuns.get(projectId) ?? [])];
     pastRuns.set(projectId, list.slice(0, pastMax));
     setPast(list.slice(0, pastMax));
     if (isCurrent()) controllers.current.delete(column.id);

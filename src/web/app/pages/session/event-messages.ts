@@ -2,9 +2,13 @@
 // convention they were logged; and the images and audio that stand in other payloads. Pure
 // functions.
 
-import { type ChatMessage, toChatMessage, toChatMessages } from "../../design/chat-message.ts";
-
-export type Fields = Readonly<Record<string, unknown>>;
+import {
+  type ChatMessage,
+  type Fields,
+  isFields,
+  toChatMessage,
+  toChatMessages,
+} from "../../design/chat-message.ts";
 
 export type EventPayload = {
   /** Texts without a role, such as `{question}`, are messages of model events alone. */
@@ -143,10 +147,6 @@ function messagesIn(bucket: Fields, keys: readonly string[]): readonly ChatMessa
 function isFilled(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   return Array.isArray(value) ? value.length > 0 : isFields(value);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export type FoundMedia = { readonly media: "image" | "audio"; readonly url: string };

@@ -23,7 +23,6 @@ export type SessionEvent = {
   /** Whether the cost is by the price table, since none was sent. */
   readonly isCostEstimate: boolean;
   readonly hasFeedback: boolean;
-  readonly hasMetrics: boolean;
 };
 
 /** Returns a message of the skeleton as an event of the views. */
@@ -46,7 +45,6 @@ export function toSessionEvent(event: SkeletonEvent): SessionEvent {
     cost: event.cost ?? event.estimatedCost,
     isCostEstimate: event.cost === undefined && event.estimatedCost !== undefined,
     hasFeedback: event.hasFeedback,
-    hasMetrics: event.hasMetrics,
   };
 }
 

@@ -2,7 +2,12 @@
 // histories, messages, prompts, completions, choices, arguments and results of tools. Pure, and
 // bounded: a payload of megabytes is read up to a few hundred characters.
 
-import { type MessagePart, toChatMessages } from "../../design/chat-message.ts";
+import {
+  type Fields,
+  isFields,
+  type MessagePart,
+  toChatMessages,
+} from "../../design/chat-message.ts";
 import { mediaOf } from "../../design/preview.ts";
 
 export type EventSummary = {
@@ -11,8 +16,6 @@ export type EventSummary = {
   /** The answer; undefined for an event without outputs. */
   readonly answer: string | undefined;
 };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Maximum characters of a line. */
 const lineMax = 280;
@@ -191,10 +194,6 @@ function toOutline(value: unknown, depth: number): string {
 /** Formats a number or boolean; JSON has nothing else here. */
 function formatScalar(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Data URLs inside of a text, such as a picture in Markdown. */
