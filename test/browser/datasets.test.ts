@@ -195,6 +195,21 @@ describe("datasets", () => {
     expect(faults).toEqual([]);
   });
 
+  test("show the question of a chat that has no other inputs", async () => {
+    const made = await app.call("POST", "/v1/datasets", { name: "Chats" });
+    const id = (made as { result: { insertedId: string } }).result.insertedId;
+    const history = [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Which bees dance?" },
+    ];
+    await app.call("POST", "/v1/datapoints", { linked_datasets: [id], inputs: {}, history });
+
+    const { page, faults } = await app.open(path(`/${id}`));
+
+    await page.getByRole("row").getByText("Which bees dance?").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("take events that match, and are exported with them", async () => {
     const { page, faults, findings, picture } = await app.open(path(`/${datasetId}`));
     await page.getByRole("button", { name: "More" }).click();
@@ -247,7 +262,7 @@ describe("datasets", () => {
   test("are only read and exported by a viewer", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, faults, findings, picture } = await app.open(path(`/${datasetId}`), { userId });
-    await page.getByRole("row").filter({ hasText: "4711" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "4711" }).first().waitFor();
     const writes = page.getByRole("button", { name: /^(Add|Import|Save|Remove|Rename|Delete)/ });
     expect(await writes.count()).toBe(0);
     await page.getByRole("button", { name: "More" }).click();
@@ -256,7 +271,7 @@ describe("datasets", () => {
     await page.keyboard.press("Escape");
     for (const key of ["n", "i"]) await page.keyboard.press(key);
 
-    await page.getByRole("row").filter({ hasText: "4711" }).click();
+    await page.getByRole("row").filter({ hasText: "4711" }).first().click();
     await page.getByText("You may read this. Project Admin or Project Member").waitFor();
     const inputs = page.getByRole("textbox", { name: "Inputs" });
     await inputs.waitFor();

@@ -13,6 +13,7 @@ import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
+import { summarizeEvent } from "../traces/event-summary.ts";
 
 const pageSize = 200;
 
@@ -25,13 +26,19 @@ function Preview({ value }: { readonly value: unknown }) {
   );
 }
 
+/** Returns the inputs; of a chat without any, whose question is in the history, the question. */
+function askedBy({ inputs = {}, history }: Datapoint): unknown {
+  if (history.length === 0 || Object.keys(inputs).length > 0) return inputs;
+  return summarizeEvent({ inputs: { chat_history: history } }).question;
+}
+
 const columns: readonly Column<Datapoint>[] = [
   {
     id: "inputs",
     header: "Inputs",
     width: 300,
     grow: 2,
-    cell: ({ inputs }) => <Preview value={inputs} />,
+    cell: (datapoint) => <Preview value={askedBy(datapoint)} />,
   },
   {
     id: "ground-truth",
