@@ -227,7 +227,7 @@ describe("names as long as the service takes", () => {
           event_type: "model",
           error: "the bank answered 503",
           inputs: {},
-          outputs: { role: "assistant", content: "hello\n".repeat(200) },
+          outputs: { role: long, content: "hello\n".repeat(200) },
         },
       ],
     });
@@ -258,6 +258,7 @@ describe("names as long as the service takes", () => {
       ["evaluators/new", "Try it on events"],
       [`prompts/${ids.prompt}`, "Variables"],
       [`queues/${ids.queue}/annotate`, "0 of 1 given"],
+      ["traces/long-names?event=failed&tab=messages", "the bank answered 503"],
     ] as const) {
       await page.goto(`${app.projectUrl}/${place}`);
       await page.getByText(shows).first().waitFor();
@@ -273,6 +274,7 @@ describe("names as long as the service takes", () => {
 
     expect(found).toEqual([]);
     // The error of a reviewed event keeps its height above a long answer.
+    await page.goto(`${app.projectUrl}/queues/${ids.queue}/annotate`);
     const error = page.getByRole("group", { name: "Error of the event" });
     expect((await error.boundingBox())?.height).toBeGreaterThan(40);
     expect(faults).toEqual([]);

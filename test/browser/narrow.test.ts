@@ -210,6 +210,18 @@ function isWhole(shown: unknown): boolean {
 }
 
 describe("a window of 320 pixels", () => {
+  test("keeps the names of the main pages apart", async () => {
+    const { page, faults } = await app.open(path("traces"), narrow);
+    await page.setViewportSize({ width: 320, height: 568 });
+    const names = page.getByRole("navigation", { name: "Main pages" }).locator("span");
+    await names.getByText("More").waitFor();
+
+    const edges = await Promise.all((await names.all()).map(edgesOf));
+    const gaps = edges.slice(1).map(([left], at) => left - (edges[at]?.[1] ?? Number.NaN));
+    expect(gaps.every((gap) => gap >= 3)).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
   test.each([
     { place: "traces", title: "heading", name: "Traces", least: 40 },
     { place: "traces/refund", title: "link", name: "Traces", least: 40 },
