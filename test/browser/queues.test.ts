@@ -16,8 +16,15 @@ async function prepare(app: TestApp): Promise<void> {
     event_type: "model",
     event_name: "answer",
     source: "test",
-    inputs: { chat_history: [{ role: "user", content: `The ${word} question` }] },
-    outputs: { role: "assistant", content: `The ${word} answer` },
+    inputs: {
+      chat_history: [{ role: "user", content: `The ${word} question` }],
+      ...(word === "third" && { document: "Bees dance in the dark." }),
+    },
+    outputs: {
+      role: "assistant",
+      content: `The ${word} answer`,
+      ...(word === "third" && { sources: ["hive.md"] }),
+    },
     start_time: Date.now() - 60_000 + index,
     end_time: Date.now() - 59_000,
     ...(word === "third" && { error: "the provider timed out" }),
@@ -198,6 +205,19 @@ describe("queues", () => {
       event: { metrics?: Record<string, unknown> };
     };
     expect(event.metrics ?? {}).toEqual({});
+    expect(faults).toEqual([]);
+  });
+
+  test("show what stands beside the messages of an event", async () => {
+    const { page, faults } = await app.open(path(`/${otherQueueId}/annotate`));
+    const event = page.getByRole("article", { name: "Event" });
+    await event.getByText("The third question").waitFor();
+    await event.getByText("The third answer").waitFor();
+
+    await event.getByText("Bees dance in the dark.").waitFor();
+    await event.getByText("hive.md").waitFor();
+    expect(await event.getByText("chat_history").count()).toBe(0);
+    expect(await event.getByText("content", { exact: true }).count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

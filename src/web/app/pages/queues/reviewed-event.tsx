@@ -27,30 +27,52 @@ export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
           <TextView text={event.error} previewChars={600} kind="mono" />
         </div>
       )}
-      <Payload
-        label="Inputs"
-        value={inputs}
-        messages={toChatMessages(inputs?.["chat_history"] ?? inputs?.["messages"])}
-      />
-      <Payload label="Outputs" value={outputs} messages={toChatMessages(outputs)} />
+      <Payload label="Inputs" value={inputs} {...readChat(inputs)} />
+      <Payload label="Outputs" value={outputs} {...readAnswer(outputs)} />
     </article>
   );
 }
 
-type PayloadProps = {
-  readonly label: string;
-  readonly value: unknown;
+type Fields = Readonly<Record<string, unknown>>;
+
+type Read = {
   readonly messages: readonly ChatMessage[] | undefined;
+  /** Fields that the messages do not show. */
+  readonly rest: Fields;
 };
 
-function Payload({ label, value, messages }: PayloadProps) {
+function readChat(inputs: Fields = {}): Read {
+  const name = (inputs["chat_history"] ?? null) === null ? "messages" : "chat_history";
+  const { [name]: chat, ...rest } = inputs;
+  return { messages: toChatMessages(chat), rest };
+}
+
+/** Fields of a message that its view shows. */
+const messageFields: ReadonlySet<string> = new Set([
+  "role",
+  "content",
+  "parts",
+  "tool_calls",
+  "tool_call_id",
+  "reasoning",
+  "reasoning_content",
+]);
+
+function readAnswer(outputs: Fields = {}): Read {
+  const rest = Object.entries(outputs).filter(([name]) => !messageFields.has(name));
+  return { messages: toChatMessages(outputs), rest: Object.fromEntries(rest) };
+}
+
+type PayloadProps = Read & { readonly label: string; readonly value: unknown };
+
+function Payload({ label, value, messages, rest }: PayloadProps) {
+  const hasRest = Object.keys(rest).length > 0;
   return (
     <section className="section">
       <h2>{label}</h2>
-      {messages ? (
-        <MessageView messages={messages} />
-      ) : (
-        <JsonView label={label} value={value} openDepth={3} />
+      {messages ? <MessageView messages={messages} /> : null}
+      {messages && !hasRest ? null : (
+        <JsonView label={label} value={messages ? rest : value} openDepth={3} />
       )}
     </section>
   );
