@@ -81,6 +81,25 @@ describe("the traces", () => {
     expect(faults).toEqual([]);
   });
 
+  test("call no total exact that counts other filters", async () => {
+    const { page, faults } = await app.open(tracesPath("?tab=events"));
+    const overview = page.getByRole("region", { name: "Overview" });
+    await overview.getByText("exact", { exact: true }).waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.route("**/QueryChart**", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+
+    await page.getByText("Tools", { exact: true }).click();
+
+    await overview.getByText("counting…", { exact: true }).waitFor();
+    expect(await overview.getByText("exact", { exact: true }).count()).toBe(0);
+    held.resolve();
+    await overview.getByText("exact", { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("say that their overview failed, and read it again", async () => {
     const { page, faults, findings } = await app.open(tracesPath());
     await page.route("**/QueryChart**", (route) => route.abort());

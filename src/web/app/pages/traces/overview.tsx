@@ -90,12 +90,16 @@ function CallsChart({ histogram, counted, onRange }: CallsChartProps) {
 }
 
 function TotalsRow({ overview, isSessions }: Pick<OverviewProps, "overview" | "isSessions">) {
-  const { totals, calls } = overview;
+  const { totals, calls, isOld } = overview;
   if (!totals) return <Skeleton width="60%" height="18px" />;
   return (
-    <div className="overview-totals" title="Exact: every match of the range counts.">
+    <div
+      className="overview-totals"
+      aria-busy={isOld}
+      title={isOld ? undefined : "Exact: every match of the range counts."}
+    >
       <KeyValue isRow items={isSessions ? sessionItems(totals, calls) : callItems(totals)} />
-      <span className="overview-exact">exact</span>
+      <span className="overview-exact">{isOld ? "counting…" : "exact"}</span>
     </div>
   );
 }

@@ -29,6 +29,8 @@ export type Overview = {
   readonly totals: ReturnType<typeof toTotals> | undefined;
   readonly histogram: ReturnType<typeof toHistogram> | undefined;
   readonly errors: ReturnType<typeof toValueCounts> | undefined;
+  /** Whether some of it still answers the question before. */
+  readonly isOld: boolean;
   readonly fault: ApiError | undefined;
   /** Asks again for the parts that failed. */
   readonly retry: () => void;
@@ -87,6 +89,7 @@ export function useOverview(question: Question, isLive: boolean): Overview {
     calls: useMemo(() => calls.data && toTotals(calls.data), [calls.data]),
     histogram: useMemo(() => histogram.data && toHistogram(histogram.data), [histogram.data]),
     errors: useMemo(() => errors.data && toValueCounts(errors.data), [errors.data]),
+    isOld: parts.some(({ isPlaceholderData }) => isPlaceholderData),
     fault: parts.find(({ error }) => error)?.error ?? undefined,
     retry: () => {
       for (const part of parts) if (part.error) void part.refetch();
