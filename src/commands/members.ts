@@ -25,7 +25,8 @@ export const usage = `usage:
   waggle members remove --email E-MAIL [SCOPE]
   waggle members release --email E-MAIL
 release lets the person sign in as another account of the identity provider.
-SCOPE is --org, --dataplane, --workspace or --project with an id; without one, all organizations`;
+SCOPE is --org, --dataplane, --workspace or --project with an id. Without one, the role is held in
+all organizations, and list shows only such roles`;
 
 type Action = (work: {
   readonly people: Pick<People, "members" | "users">;
