@@ -52,6 +52,20 @@ describe("toTurns", () => {
     expect(turns[0]?.messages.at(-1)?.reasoning).toBe("A greeting.");
   });
 
+  test.each([
+    ["Anthropic", { type: "thinking", thinking: "A greeting.", signature: "x" }],
+    ["the AI SDK", { type: "reasoning", text: "A greeting." }],
+    ["OpenTelemetry", { type: "reasoning", content: "A greeting." }],
+    ["Gemini", { thought: true, text: "A greeting." }],
+  ])("tells what a model thought from what it says: %s", (_, thought) => {
+    const answer = { role: "assistant", content: [thought, { type: "text", text: "hi" }] };
+
+    const turns = turnsOf({ sent: [user("hello")], answer });
+
+    expect(textsOf(turns)).toEqual([["hello", "hi"]]);
+    expect(turns[0]?.messages.at(-1)?.reasoning).toBe("A greeting.");
+  });
+
   test("shows words that a person says twice", () => {
     const first = [user("go on"), assistant("one")];
     const turns = turnsOf(

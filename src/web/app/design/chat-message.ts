@@ -47,21 +47,33 @@ export function toChatMessage(message: Fields): ChatMessage {
   const { role, content, parts, tool_calls: calls, tool_call_id: callId } = message;
   const isResult = typeof callId === "string";
   const body = content ?? parts;
-  const read = Array.isArray(body) ? body.flatMap(toPart) : toParts(body);
+  const list: readonly unknown[] = Array.isArray(body) ? body : [];
+  const spoken = list.filter((part) => thoughtOf(part) === undefined);
+  const read = Array.isArray(body) ? spoken.flatMap(toPart) : toParts(body);
   const results = [{ kind: "tool-result" as const, id: String(callId), output: parsed(content) }];
-  const reasoning = reasoningNames.map((name) => message[name]).find(isWords);
+  const thoughts = [...reasoningNames.map((name) => message[name]), ...list.map(thoughtOf)];
+  // Some gateways send the same under two names.
+  const once = [...new Set(thoughts.filter(isWords))];
   return {
     role: String(role),
     parts: [
       ...(isResult ? results : read),
       ...(Array.isArray(calls) ? calls.filter(isFields).map(toToolCall) : []),
     ],
-    ...(reasoning !== undefined && { reasoning }),
+    ...(once.length > 0 && { reasoning: once.join("\n\n") }),
   };
 }
 
 /** Names of the APIs that speak OpenAI's; spans are stored under the first. */
 const reasoningNames = ["reasoning", "reasoning_content"];
+
+/** Returns what a model thought, if a part is that: those of Anthropic, Gemini and the AI SDK. */
+function thoughtOf(part: unknown): string | undefined {
+  if (!isFields(part)) return undefined;
+  const { type, thought, text, content, thinking } = part;
+  if (type !== "thinking" && type !== "reasoning" && thought !== true) return undefined;
+  return [thinking, text, content].find(isWords);
+}
 
 function isWords(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
