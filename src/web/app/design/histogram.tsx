@@ -5,6 +5,7 @@ import { type KeyboardEvent, type PointerEvent, useId, useState } from "react";
 import "./chart-tip.css";
 import { formatTime } from "./format.ts";
 import { type Bucket, formatTick, stackHeights, tickTimes, toBuckets } from "./histogram-scale.ts";
+import { pointAfterKey } from "./point-keys.ts";
 import type { TimeRange } from "./time-range.ts";
 import "./histogram.css";
 
@@ -93,10 +94,9 @@ function Canvas({ label, buckets, series, at, onAt, onRange }: CanvasProps) {
     if (bucket) onRange({ from: bucket.from, to: bucket.to });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const step = steps[event.key];
-    if (step !== undefined && buckets.length > 0) {
-      onAt(Math.max(0, Math.min(buckets.length - 1, (at ?? -1) + step)));
-    } else if (event.key === "Enter" && at !== undefined) zoomTo(at);
+    const next = pointAfterKey(event.key, at, buckets.length);
+    if (next !== undefined) onAt(next);
+    else if (event.key === "Enter" && at !== undefined) zoomTo(at);
     else return;
     event.preventDefault();
   };
@@ -119,8 +119,6 @@ function Canvas({ label, buckets, series, at, onAt, onRange }: CanvasProps) {
     </div>
   );
 }
-
-const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
 
 function percent(left: number, width: number) {
   return { left: `${left * 100}%`, width: `${width * 100}%` };

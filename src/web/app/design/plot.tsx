@@ -9,6 +9,7 @@ import { formatTime } from "./format.ts";
 import "./plot.css";
 import { createPlotOptions, type PlotProps } from "./plot-options.ts";
 import { stacked } from "./plot-values.ts";
+import { pointAfterKey } from "./point-keys.ts";
 
 export function Plot(props: PlotProps) {
   const { label, times, series, format, kind, heightPx, onRange, onPoint } = props;
@@ -49,19 +50,20 @@ export function Plot(props: PlotProps) {
   const onKeyDown = (event: KeyboardEvent): void => {
     const { key, shiftKey } = event;
     const timeMs = times[at ?? -1];
+    const next = pointAfterKey(key, at, times.length);
     if (key === "Enter") {
       const range = at === undefined ? undefined : bucketAt(times, at);
       if (onPoint && !shiftKey && timeMs !== undefined) {
         onPoint(timeMs, series[picked ?? -1]?.label);
       } else if (onRange && range) onRange(range);
       else return;
-    } else if (steps[key] !== undefined && times.length > 0) {
-      const next = bound((at ?? -1) + steps[key], times.length);
+    } else if (next !== undefined) {
       const left = plot.current?.valToPos((times[next] ?? 0) / 1_000, "x") ?? 0;
       plot.current?.setCursor({ left, top: heightPx / 2 });
       setAt(next);
     } else if (seriesSteps[key] !== undefined && onPoint && series.length > 1) {
-      setPicked(bound((picked ?? -1) + seriesSteps[key], series.length));
+      const beside = (picked ?? -1) + seriesSteps[key];
+      setPicked(Math.max(0, Math.min(series.length - 1, beside)));
     } else return;
     event.preventDefault();
   };
@@ -99,12 +101,7 @@ export function Plot(props: PlotProps) {
   );
 }
 
-const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
 const seriesSteps: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1 };
-
-function bound(index: number, length: number): number {
-  return Math.max(0, Math.min(length - 1, index));
-}
 
 /** Returns what the keys do, for the name of the chart. */
 function keysOf({ series, onPoint, onRange }: PlotProps): string {
