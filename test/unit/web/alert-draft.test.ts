@@ -1,5 +1,6 @@
 // What the form of an alert sends, also of a stored one.
 
+import { askedOf } from "../../../src/web/app/pages/alerts/preview-question.ts";
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AlertSchema } from "../../../gen/waggle/v1/alert_pb.js";
@@ -53,4 +54,16 @@ test.each([
   const draft = { ...draftDefault, alertType: "PER_EVENT", projection: "error_rate" };
 
   expect(meetingFilters({ ...draft, operator, value })).toEqual(want);
+});
+
+test.each([
+  { alertType: "PER_EVENT", measure: { metric: "event_count" }, meeting: [hasError] },
+  { alertType: "AGGREGATE", measure: { metric: "error_rate", aggregation: "avg" }, meeting: [] },
+])("the preview of $alertType counts all events that match, as checks do", (row) => {
+  const rate = { ...draftDefault, ...withMeasure("error_rate"), operator: "greater_than" };
+  const asked = askedOf({ ...rate, value: "0", alertType: row.alertType });
+
+  expect(asked.measures).toEqual([row.measure, { metric: "event_count" }]);
+  expect(asked.countedFilters).not.toContainEqual(hasError);
+  expect(asked.filters).toEqual([...asked.countedFilters, ...row.meeting]);
 });

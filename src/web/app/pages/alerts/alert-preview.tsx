@@ -10,19 +10,12 @@ import { useNow } from "../../design/now.ts";
 import { ErrorState, Skeleton } from "../../design/states.tsx";
 import { useSettled } from "../../design/use-settled.ts";
 import { toAnswer } from "../charts/answer.ts";
-import { withEventType } from "../charts/chart-messages.ts";
-import { chartAggregations, formatOfAlert } from "./alert-values.ts";
+import { formatOfAlert } from "./alert-values.ts";
 import { describeCondition, periods } from "./alert-words.ts";
-import {
-  aggregationOf,
-  type Draft,
-  isMet,
-  meetingFilters,
-  thresholdsOf,
-  toNumber,
-} from "./draft.ts";
+import { aggregationOf, type Draft, isMet, thresholdsOf, toNumber } from "./draft.ts";
 import { inWordsOfForm } from "./field-names.ts";
 import { changesOf, fewestOf, pastPeriods } from "./past-periods.ts";
+import { askedOf, eventCount, type Measure } from "./preview-question.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
 const settleMs = 300;
@@ -80,17 +73,9 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
 /** Returns the values of past periods, and the number of events of each. */
 function usePastValues(draft: Draft) {
   const isPerEvent = draft.alertType === "PER_EVENT";
-  const aggregation = chartAggregations[aggregationOf(draft)] ?? "avg";
-  const all = withEventType(draft.filters);
-  const measure = isPerEvent ? eventCount : { metric: draft.projection, aggregation };
-  const filters = [...all, ...meetingFilters(draft)];
-  const measured = usePeriods(draft, { measures: [measure, eventCount], filters });
-  // A check counts its events whether they meet the threshold or not.
-  const counted = usePeriods(
-    draft,
-    { measures: [eventCount], filters: all },
-    { isEnabled: isPerEvent },
-  );
+  const { measures, filters, countedFilters } = askedOf(draft);
+  const measured = usePeriods(draft, measures, filters);
+  const counted = usePeriods(draft, [eventCount], countedFilters, { isEnabled: isPerEvent });
   const [first] = measured.series;
   const second = isPerEvent ? counted.series[0] : measured.series[1];
   const isDrift = draft.alertType === "DRIFT";
@@ -100,17 +85,11 @@ function usePastValues(draft: Draft) {
   return { times: measured.times, values, samples, error: measured.error ?? counted.error };
 }
 
-const eventCount = { metric: "event_count" };
-
-type Asked = {
-  readonly measures: readonly { readonly metric: string; readonly aggregation?: string }[];
-  readonly filters: readonly FilterRow[];
-};
-
 /** Asks for the values of measures in past periods. */
 function usePeriods(
   { frequency }: Draft,
-  { measures, filters }: Asked,
+  measures: readonly Measure[],
+  filters: readonly FilterRow[],
   { isEnabled = true }: RpcOptions = {},
 ) {
   const { from, to } = pastPeriods(frequency, useNow());
