@@ -1,5 +1,6 @@
 // Checks of a text that a request wants to be stored. Source: docs/decisions.md, 28.
 
+import { isLonger, isPrintable } from "./characters.ts";
 import { refuse } from "./errors.ts";
 
 /**
@@ -12,9 +13,6 @@ export function assertText(field: string, text: string, charactersMax: number): 
   assertLength(field, text, charactersMax);
 }
 
-/** Matches control characters, lone surrogates, line and paragraph separators. */
-const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
-
 /**
  * Throws INVALID_ARGUMENT unless a name has 1 to `charactersMax` printable characters, not all
  * blank.
@@ -22,14 +20,12 @@ const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 export function assertName(field: string, name: string, charactersMax: number): void {
   if (name === "") refuse(field, "is required");
   if (name.trim() === "") refuse(field, "must not be blank");
-  if (unprintable.test(name)) refuse(field, "must not hold control characters");
+  if (!isPrintable(name)) refuse(field, "must not hold control characters");
   assertLength(field, name, charactersMax);
 }
 
-/** Throws INVALID_ARGUMENT if a text has more characters; an emoji is one, not two UTF-16 units. */
+/** Throws INVALID_ARGUMENT if a text has more characters. */
 export function assertLength(field: string, text: string, charactersMax: number): void {
-  const isLonger =
-    text.length > 2 * charactersMax ||
-    (text.length > charactersMax && Array.from(text).length > charactersMax);
-  if (isLonger) refuse(field, `must be at most ${charactersMax} characters long`);
+  if (isLonger(text, charactersMax))
+    refuse(field, `must be at most ${charactersMax} characters long`);
 }

@@ -2,6 +2,7 @@
 // docs/decisions.md, 4 and 5.
 
 import { hash, randomFillSync } from "node:crypto";
+import { isLonger, isPrintable } from "./characters.ts";
 
 export type ProjectId = string & { readonly brand: "ProjectId" };
 
@@ -65,11 +66,8 @@ export function isUuid(text: string): boolean {
 }
 
 const idLengthMax = 128;
-const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** Returns true if a text is a valid event or session id: 1 to 128 printable characters. */
 export function isRecordId(text: string): boolean {
-  if (text === "" || text.length > 2 * idLengthMax || unprintable.test(text)) return false;
-  // Characters, not UTF-16 units: an emoji is one.
-  return text.length <= idLengthMax || Array.from(text).length <= idLengthMax;
+  return text !== "" && !isLonger(text, idLengthMax) && isPrintable(text);
 }

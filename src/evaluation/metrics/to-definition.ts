@@ -68,7 +68,6 @@ function missing(field: string): never {
 }
 
 function parseName(name: string): string {
-  if (name === "") return missing("name");
   if (name.trim() !== name) refuse("name", "must neither begin nor end with a blank");
   assertName("name", name, metricNameLengthMax);
   const suffix = ["_explanation", "_failure"].find((one) => name.endsWith(one));

@@ -1,5 +1,6 @@
-// Mastra: what went into its spans and came out, under keys with the type of the span. Its calls
-// of models and tools send the GenAI conventions. Source: npm @mastra/otel-exporter 1.4.
+// Mastra: its exporter writes the input and the output of a span under keys with the span's type.
+// Spans of model and tool calls have attributes of the GenAI conventions too.
+// Source: npm @mastra/otel-exporter 1.4.
 
 import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
 import { movePayload, type Draft } from "../draft.ts";
@@ -30,8 +31,8 @@ function typeOf(draft: Draft): string | undefined {
   return typeof type === "string" ? type.toLowerCase() : undefined;
 }
 
-// The system prompt of an agent is in an attribute of the GenAI conventions, to which the messages
-// belong.
+// Mastra writes an agent's system prompt as an attribute of the GenAI conventions. The messages are
+// renamed to attributes of these conventions, so that one chat is read from both.
 function adoptMessages(draft: Draft): void {
   const type = typeOf(draft);
   if (type === undefined || !chats.has(type)) return;

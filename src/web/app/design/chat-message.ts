@@ -48,10 +48,11 @@ export function toChatMessage(message: Fields): ChatMessage {
   const isResult = typeof callId === "string";
   const body = content ?? parts;
   const list: readonly unknown[] = Array.isArray(body) ? body : [];
-  const spoken = list.filter((part) => thoughtOf(part) === undefined);
+  const thoughtParts = list.map(thoughtOf);
+  const spoken = list.filter((_, at) => thoughtParts[at] === undefined);
   const read = Array.isArray(body) ? spoken.flatMap(toPart) : toParts(body);
   const results = [{ kind: "tool-result" as const, id: String(callId), output: parsed(content) }];
-  const thoughts = [...reasoningNames.map((name) => message[name]), ...list.map(thoughtOf)];
+  const thoughts = [...reasoningNames.map((name) => message[name]), ...thoughtParts];
   // Some gateways send the same under two names.
   const once = [...new Set(thoughts.filter(isWords))];
   return {

@@ -10,7 +10,8 @@ export function pointAfterKey(
   count: number,
 ): number | undefined {
   const last = count - 1;
-  switch (count > 0 && key) {
+  if (count === 0) return undefined;
+  switch (key) {
     case "ArrowLeft":
       return Math.max(0, Math.min(before ?? count, count) - 1);
     case "ArrowRight":

@@ -90,7 +90,7 @@ function usePeriods(
   { frequency }: Draft,
   measures: readonly Measure[],
   filters: readonly FilterRow[],
-  { isEnabled = true }: RpcOptions = {},
+  { isEnabled = true }: Pick<RpcOptions, "isEnabled"> = {},
 ) {
   const { from, to } = pastPeriods(frequency, useNow());
   const { data, error } = useRpc(
