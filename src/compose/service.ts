@@ -121,7 +121,7 @@ import { viewHandlers } from "../tracing/views/handlers.ts";
 import { traceHandlers } from "../transport/otlp/handlers.ts";
 import { eventStreamEncoder } from "../transport/rest/server-sent-events.ts";
 import { streamEncoder } from "../transport/rest/stream.ts";
-import { createTransport, type ServiceRouter } from "../transport/transport.ts";
+import { createTransport, type ServiceRouter, type Transport } from "../transport/transport.ts";
 import type { WebApp } from "../web/serve.ts";
 
 export type AppOptions = {
@@ -152,9 +152,9 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
     entrance: createEntrance({ oidc: config.oidc, publicOrigin, database, people, logger }),
   });
   const idempotency = createIdempotency(database);
-  const server = createTransport({
+  const server: Transport = createTransport({
     services: (router) => {
-      addAccessServices(router, core);
+      addAccessServices(router, core, () => server.permissions);
       router.service(DeploymentService, deploymentHandlers(deploymentOf(core)));
       addTracingServices(router, tracing.of);
       router.service(ChartService, chartHandlers(core.charts, tracing.of));
@@ -230,7 +230,11 @@ function transportSettings(config: Config) {
   };
 }
 
-function addAccessServices(router: ServiceRouter, core: Core): void {
+function addAccessServices(
+  router: ServiceRouter,
+  core: Core,
+  requiredPermissions: () => readonly string[],
+): void {
   const { archives, orgs, dataplanes, workspaces, projects } = core.controlplane;
   router.service(OrganizationService, orgHandlers(orgs, archives));
   router.service(DataPlaneService, dataplaneHandlers(dataplanes));
@@ -241,7 +245,7 @@ function addAccessServices(router: ServiceRouter, core: Core): void {
   router.service(MeService, meHandlers());
   router.service(AuditService, auditHandlers(core.audit));
   router.service(ArchivalService, archivalHandlers(core.archivals));
-  router.service(ApiKeyService, apiKeyHandlers(core.keys, core.policies));
+  router.service(ApiKeyService, apiKeyHandlers(core.keys, core.policies, requiredPermissions));
 }
 
 function addTracingServices(router: ServiceRouter, tracingOf: TracingOf): void {

@@ -252,9 +252,19 @@ describe("a new fine-grained key is refused", () => {
       want: /^permissions\[0\]: "project\.\*\.get" .*last part/,
     },
     {
+      name: "with a permission that no call requires",
+      body: { permissions: ["project.event.get", "project.evnet.get"] },
+      want: /^permissions\[1\]: project\.evnet\.get is a permission that no call requires$/,
+    },
+    {
+      name: "with a wildcard over no permission",
+      body: { permissions: ["project.evnet.*"] },
+      want: /^permissions\[0\]: project\.evnet\.\* is a permission that no call requires$/,
+    },
+    {
       name: "with a permission above its root",
-      body: { permissions: ["org.workspace.list"] },
-      want: /^permissions\[0\]: org\.workspace\.list is of level org, .*project/,
+      body: { permissions: ["org.member.list"] },
+      want: /^permissions\[0\]: org\.member\.list is of level org, .*project/,
     },
     {
       name: "with a permission of the system",

@@ -25,11 +25,13 @@ type KeyRequest = { readonly keyId: string };
 
 type RevokeRequest = KeyRequest & { readonly revokeCreatedKeys: boolean };
 
+/** `requiredPermissions` returns every permission that a call of the service requires. */
 export function apiKeyHandlers(
   keys: Keys,
   policies: KeyPolicies,
+  requiredPermissions: () => readonly string[],
 ): ServiceImpl<typeof ApiKeyService> {
-  const ofKind = (kind: KeyKind) => callsOfKind(keys, kind);
+  const ofKind = (kind: KeyKind) => callsOfKind(keys, kind, requiredPermissions);
   const ingestion = ofKind("ingestion");
   const project = ofKind("project");
   const readOnly = ofKind("project_read_only");
@@ -67,7 +69,7 @@ export function apiKeyHandlers(
   };
 }
 
-function callsOfKind(keys: Keys, kind: KeyKind) {
+function callsOfKind(keys: Keys, kind: KeyKind, requiredPermissions: () => readonly string[]) {
   const filterOf = (context: HandlerContext): KeyFilter => ({
     kind,
     root: toRoot(scopeOf(context)),
@@ -83,6 +85,7 @@ function callsOfKind(keys: Keys, kind: KeyKind) {
         ...(permissions && { permissions }),
         expiresAt: expiresAt && timestampDate(expiresAt),
         creator: principalOf(context),
+        required: requiredPermissions(),
       });
       return { success: true, data: toCreatedMessage(created) };
     },

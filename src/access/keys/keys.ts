@@ -41,7 +41,8 @@ export type Keys = {
   /**
    * Creates a key, valid at once on every server. Only this answer contains its text.
    *
-   * Fails with INVALID_ARGUMENT; with PERMISSION_NOT_ALLOWED if the organization's policy does not
+   * Fails with INVALID_ARGUMENT, also for a permission that no call requires, if `required` is
+   * given; with PERMISSION_NOT_ALLOWED if the organization's policy does not
    * allow a permission, or if a key would create a key that creates keys; with PERMISSION_NOT_HELD
    * if a person would grant more than the person holds, or a key would grant a power over the
    * organization that it does not hold; with NOT_FOUND if the root was archived or the calling key

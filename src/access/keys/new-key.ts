@@ -8,7 +8,7 @@ import type { Reason } from "../../base/errors.ts";
 import { assertDescription, assertScopeName } from "../scope-names.ts";
 import { holds } from "../authorize.ts";
 import { assertPatterns } from "../key-policies/key-policies.ts";
-import { anyCovers, findKeyCreation, listPowers } from "../permissions.ts";
+import { anyCovers, findKeyCreation, listPowers, overlaps } from "../permissions.ts";
 import type { KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
 import { scopeLevels } from "../scope.ts";
 import type { Scope, ScopeLevel } from "../scope.ts";
@@ -31,6 +31,8 @@ export type NewKey = {
   /** Expiry of a fine-grained key, which needs one. */
   readonly expiresAt?: Date | undefined;
   readonly creator: Creator;
+  /** Every permission that a call requires; undefined to accept any name. */
+  readonly required?: readonly string[];
 };
 
 /** Columns of a fine-grained key; null for classic and ingestion keys, whose kind decides both. */
@@ -69,9 +71,12 @@ export function checkNewKey(key: NewKey, policy: readonly string[]): FineGrained
 function assertMayCarry(
   where: string,
   pattern: string,
-  { root, creator }: NewKey,
+  { root, creator, required }: NewKey,
   policy: readonly string[],
 ): void {
+  if (required?.some((permission) => overlaps(pattern, permission)) === false) {
+    fail("INVALID_ARGUMENT", `${where} is a permission that no call requires`);
+  }
   // Only an operator of the machine or the first start may grant permissions above every
   // organization.
   const isOfSystem = isLocal(creator) && root.level === "org" && pattern.startsWith("system.");

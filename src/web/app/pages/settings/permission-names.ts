@@ -1,19 +1,26 @@
 // Names of permissions, from the `x-permission` of each operation in `/openapi.json`. Pure
 // functions.
 
-const levels = ["org", "dataplane", "workspace", "project"];
+/** Levels by the path that names their scopes. */
+const levels: readonly (readonly [path: string, level: string])[] = [
+  ["/v1/orgs/", "org"],
+  ["/v1/virtual_dataplanes/", "dataplane"],
+  ["/v1/workspaces/", "workspace"],
+  ["/v1/projects/", "project"],
+];
 
 /** Returns every permission that some call requires, sorted. */
 export function permissionsOf(openApi: unknown): readonly string[] {
   const { paths = {} } = openApi as { readonly paths?: Readonly<Record<string, object>> };
-  const operations = Object.values(paths).flatMap((path) => Object.values(path) as unknown[]);
-  const found = operations.flatMap((operation) => {
-    if (typeof operation !== "object" || operation === null) return [];
-    const permission = (operation as Record<string, unknown>)["x-permission"];
-    if (typeof permission !== "string") return [];
-    // One call serves several levels.
-    if (!permission.includes("{scope}")) return [permission];
-    return levels.map((level) => permission.replace("{scope}", level));
+  const found = Object.entries(paths).flatMap(([path, operations]) => {
+    const level = levels.find(([prefix]) => path.startsWith(prefix))?.[1];
+    return (Object.values(operations) as unknown[]).flatMap((operation) => {
+      if (typeof operation !== "object" || operation === null) return [];
+      const permission = (operation as Record<string, unknown>)["x-permission"];
+      if (typeof permission !== "string") return [];
+      // The path of a call that serves several levels says which.
+      return level === undefined ? [permission] : [permission.replace("{scope}", level)];
+    });
   });
   return [...new Set(found)].toSorted();
 }
