@@ -565,6 +565,29 @@ describe("chunks", () => {
     expect(startedOf(evaluator)).toHaveLength(1);
   });
 
+  test("that cannot be started are logged once, until they can be", async () => {
+    const lines: string[] = [];
+    const logger = {
+      ...createLogger("silent"),
+      warn: (_: unknown, text?: string) => void lines.push(`warn: ${text}`),
+      info: (_: unknown, text?: string) => void lines.push(`info: ${text}`),
+    };
+    let isAway = true;
+    const start: typeof client.start = (entry) =>
+      isAway ? Promise.reject(new Error("away")) : client.start(entry);
+    given();
+    const dispatcher = aDispatcher({ client: { ...client, start }, logger });
+
+    for (let turn = 0; turn < 3; turn += 1) {
+      await write(1);
+      await dispatcher.turn();
+    }
+    isAway = false;
+    await dispatcher.turn();
+
+    expect(lines).toEqual(["warn: evaluators cannot run now", "info: evaluators run again"]);
+  });
+
   test("are not made for what is disabled or deleted: it is dropped", async () => {
     const disabled = given({ definition: { filters: isTool } });
     const deleted = given({ definition: { filters: isTool } });

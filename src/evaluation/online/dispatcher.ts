@@ -171,7 +171,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         project
           ? chunker.start(project, chunk)
           : scores.endChunk({ projectId, clusterId }, chunkId, "drop");
-      starts.push(report({ clusterId, projectId }, start));
+      // A task of its own: routing and chunks go on while Temporal is away.
+      starts.push(report({ clusterId, projectId, task: "start" }, start));
     }
     await Promise.all(starts);
   }
