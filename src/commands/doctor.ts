@@ -5,15 +5,18 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
+import { createIdentityProvider } from "../access/sign-in/oidc.ts";
 import { createLogger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres } from "../embedded/postgres.ts";
 import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
 import { findExportFault, isItself } from "../observability/own-traces.ts";
+import { findMailFault } from "../notifications/mail.ts";
 import { openDatabase } from "../postgres/database.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
+import { findBucketFault } from "../tracing/retention/file-store.ts";
 import { encryptionKeyPath, findEncryptionKeys } from "./encryption-keys.ts";
 import { createSandbox } from "./sandbox.ts";
 import { describeUnknownKeys } from "./stored-secrets.ts";
@@ -35,6 +38,9 @@ const checks: Readonly<Record<string, (config: Config) => Promise<Finding>>> = {
   port: checkPort,
   temporal: checkTemporal,
   "own traces": checkOwnTraces,
+  "identity provider": checkIdentityProvider,
+  "mail server": checkMailServer,
+  "files of retention": checkRetentionFiles,
   sandbox: checkSandbox,
 };
 
@@ -60,8 +66,15 @@ async function checkNode(): Promise<Finding> {
 }
 
 async function checkDataFolder({ dataFolder, databaseUrl }: Config): Promise<Finding> {
-  const folder = resolve(dataFolder);
-  // A missing folder will be created in the nearest existing one.
+  const { found, advice } = await lookAtFolder(resolve(dataFolder), "--data");
+  if (advice === undefined) return { found };
+  // The containers of serve and worker have a read-only file system.
+  if (databaseUrl !== undefined) return { found: `${found}; serve and worker need none` };
+  return { found, advice };
+}
+
+/** A missing folder will be created in the nearest existing one. */
+async function lookAtFolder(folder: string, setting: string): Promise<Finding> {
   for (let path = folder; ; path = dirname(path)) {
     try {
       await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -69,10 +82,8 @@ async function checkDataFolder({ dataFolder, databaseUrl }: Config): Promise<Fin
     } catch (error) {
       const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
       if (isAbsent && path !== dirname(path)) continue;
-      const found = `${path} cannot be written`;
-      // The containers of serve and worker have a read-only file system.
-      if (databaseUrl !== undefined) return { found: `${found}; serve and worker need none` };
-      return { found, advice: "make it writable for this user, or name another with --data" };
+      const advice = `make it writable for this user, or name another with ${setting}`;
+      return { found: `${path} cannot be written`, advice };
     }
   }
 }
@@ -204,6 +215,38 @@ async function checkOwnTraces({
   if (fault === undefined) return { found: `${endpoint} takes them` };
   const settings = "OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS";
   return { found: `${endpoint} does not take them: ${fault}`, advice: `check ${settings}` };
+}
+
+/** Checks where people sign in. Only a sign-in shows whether the client's secret is right. */
+async function checkIdentityProvider({ oidc }: Config): Promise<Finding> {
+  if (oidc === undefined) return { found: "none; waggle sign-in-link signs in" };
+  const provider = createIdentityProvider({ ...oidc, logger: createLogger("silent") });
+  const fault = await provider.findFault();
+  if (fault === undefined) return { found: `${oidc.issuer} answers` };
+  const advice = "check WAGGLE_OIDC_ISSUER and the way to it";
+  return { found: `${oidc.issuer} does not answer as it should: ${fault}`, advice };
+}
+
+/** Checks the server of mails: address, certificate and password. */
+async function checkMailServer({ smtpUrl }: Config): Promise<Finding> {
+  if (smtpUrl === undefined) return { found: "none, so that alerts send no mail" };
+  const { host } = new URL(smtpUrl);
+  const fault = await findMailFault(smtpUrl);
+  if (fault === undefined) return { found: `${host} takes mail` };
+  const advice = "check WAGGLE_SMTP_URL (its host, port, user and password) and the server";
+  return { found: `${host} refused or cannot be reached: ${fault}`, advice };
+}
+
+/** Checks where sessions are written before retention deletes them. */
+async function checkRetentionFiles(config: Config): Promise<Finding> {
+  const { retentionExport: place, retentionS3Endpoint: endpoint } = config;
+  if (place === undefined) return { found: "none" };
+  if (place.bucket === undefined) return lookAtFolder(resolve(place.folder), "--retention-export");
+  const fault = await findBucketFault(place.bucket, endpoint);
+  if (fault === undefined) return { found: `bucket ${place.bucket} answers` };
+  const settings = "WAGGLE_RETENTION_EXPORT, WAGGLE_RETENTION_S3_ENDPOINT, AWS_REGION";
+  const advice = `check ${settings} and the machine's credentials of AWS`;
+  return { found: `bucket ${place.bucket} cannot be used: ${fault}`, advice };
 }
 
 async function checkPort(config: Config): Promise<Finding> {

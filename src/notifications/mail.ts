@@ -38,17 +38,7 @@ export async function sendMail(
   { url, from }: MailServer,
   { id, to, subject, text }: Letter,
 ): Promise<PostOutcome> {
-  // Many services never send a mail.
-  const { createTransport } = await import("nodemailer");
-  const transport = createTransport({
-    url,
-    connectionTimeout: deliveryMsMax,
-    greetingTimeout: deliveryMsMax,
-    socketTimeout: deliveryMsMax,
-    // Nothing of a mail is ever a path or an address to fetch.
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const transport = await openTransport(url);
   const host = from.split("@").at(-1)?.replace(/>$/, "") ?? "waggle";
   try {
     const { accepted, rejectedErrors = [] } = await transport.sendMail({
@@ -69,10 +59,9 @@ export async function sendMail(
       reached: to.filter((address) => taken.has(address.toLowerCase())),
     };
   } catch (error) {
-    const { code = "unknown", originalCode, responseCode, command } = error as MailError;
-    const status = responseCode === undefined ? "" : `, status ${responseCode}`;
+    const { responseCode, command } = error as MailError;
     return {
-      error: `the mail server refused or cannot be reached (${originalCode ?? code}${status})`,
+      error: `the mail server refused or cannot be reached (${describe(error as MailError)})`,
       // Only a refused address is final: a password, a certificate or the sender that the server
       // does not take may be corrected by the operator before the next attempt.
       isFinal: command === "RCPT TO" && (responseCode ?? 0) >= permanentMin,
@@ -80,4 +69,40 @@ export async function sendMail(
   } finally {
     transport.close();
   }
+}
+
+/**
+ * Connects and signs in, and sends nothing. Returns why that failed, without a password; undefined
+ * if it did not.
+ */
+export async function findMailFault(url: string): Promise<string | undefined> {
+  const transport = await openTransport(url);
+  try {
+    await transport.verify();
+    return undefined;
+  } catch (error) {
+    return describe(error as MailError);
+  } finally {
+    transport.close();
+  }
+}
+
+async function openTransport(url: string) {
+  // Many services never send a mail.
+  const { createTransport } = await import("nodemailer");
+  return createTransport({
+    url,
+    connectionTimeout: deliveryMsMax,
+    greetingTimeout: deliveryMsMax,
+    socketTimeout: deliveryMsMax,
+    // Nothing of a mail is ever a path or an address to fetch.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+/** Returns codes only, since a server's text may repeat a password. */
+function describe({ code = "unknown", originalCode, responseCode }: MailError): string {
+  const status = responseCode === undefined ? "" : `, status ${responseCode}`;
+  return `${originalCode ?? code}${status}`;
 }

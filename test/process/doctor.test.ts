@@ -1,13 +1,16 @@
 // `waggle doctor` where its folder cannot be written: in the image, whose processes write nothing
-// but /tmp, and beside an embedded Postgres, which needs it; and where its port is taken. Source:
-// docs/operations.md.
+// but /tmp, and beside an embedded Postgres, which needs it; where its port is taken; and what it
+// says of the servers of sign-in, mails and files. Source: docs/operations.md.
 
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { startMailReceiver } from "../support/alerts.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { findFreePort } from "../support/free-port.ts";
 import { givenAnEmptyDataFolder, run } from "../support/process.ts";
+import { clientId, clientSecret, startIdentityProvider } from "../support/identity-provider.ts";
 import { startService } from "../support/service.ts";
 
 /** A folder that not even root can make, since it lies in a file. */
@@ -57,4 +60,30 @@ test("doctor tells a server's port from one of another program", { timeout: 300_
 
   expect(inPod.output).toMatch(/^ok {4}port: .* is that of a running server$/m);
   expect(taken.output).toMatch(/^FAIL {2}port: .*EADDRINUSE/m);
+});
+
+test("doctor looks at the servers of sign-in and mails", { timeout: 300_000 }, async () => {
+  const redirectUri = "https://waggle.example.org/auth/callback";
+  const provider = await startIdentityProvider({ redirectUri, accounts: {} });
+  onTestFinished(() => provider.stop());
+  const mails = await startMailReceiver();
+  onTestFinished(() => mails.stop());
+  const away = `127.0.0.1:${await findFreePort()}`;
+  const folder = await givenAClosedFolder();
+  const signIn = ["--public-url", "https://waggle.example.org", "--oidc-client-id", clientId];
+  const words = ["--data", folder, ...ports, ...signIn, "--oidc-client-secret", clientSecret];
+
+  const there = ["--oidc-issuer", provider.issuer, "--smtp-url", mails.url];
+  const good = await run("doctor", ...words, ...there).ended();
+  const gone = ["--oidc-issuer", `http://${away}`, "--smtp-url", `smtp://ann:password@${away}`];
+  const bad = await run("doctor", ...words, ...gone, "--retention-export", folder).ended();
+
+  expect(good.output).toContain(`ok    identity provider: ${provider.issuer} answers\n`);
+  expect(good.output).toContain(`ok    mail server: ${new URL(mails.url).host} takes mail\n`);
+  expect(good.output).toContain("ok    files of retention: none\n");
+  expect(bad.output).toMatch(/^FAIL {2}identity provider: .*\n.*WAGGLE_OIDC_ISSUER/m);
+  expect(bad.output).toMatch(/^FAIL {2}mail server: .*ECONNREFUSED\n.*WAGGLE_SMTP_URL/m);
+  expect(bad.output).toMatch(/^FAIL {2}files of retention: .*\n.*--retention-export/m);
+  expect(bad.output).not.toContain("password@");
+  expect(bad.code).toBe(1);
 });

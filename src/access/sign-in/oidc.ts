@@ -30,6 +30,8 @@ export type IdentityProvider = {
       readonly codeVerifier: string;
     },
   ): Promise<Identity>;
+  /** Asks for the provider's metadata. Returns why that failed; undefined if it did not. */
+  findFault(): Promise<string | undefined>;
 };
 
 export type IdentityProviderOptions = IdentityOptions & {
@@ -93,6 +95,16 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         const more = await fetchMore(configuration, tokens.access_token, idToken);
         return toIdentity(mergeClaims(idToken, more), options);
       }),
+
+    async findFault() {
+      try {
+        await discovery.get();
+        return undefined;
+      } catch (error) {
+        const { message, because } = describe(error);
+        return because === undefined ? message : `${message}: ${because}`;
+      }
+    },
   };
 
   /** Fetches the claims that the ID token lacks. */
@@ -199,7 +211,7 @@ const verificationCodes: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns codes and messages only: causes contain tokens. */
-function describe(error: unknown): Readonly<Record<string, unknown>> {
+function describe(error: unknown) {
   const { code, message, cause } = error as Error & { code?: unknown };
   const because = cause instanceof Error ? cause.message : undefined;
   return { code, message, because, said: findErrorCode(error) };

@@ -65,18 +65,11 @@ function createBucketStore(
   { bucket, prefix }: Extract<FilePlace, { readonly bucket: string }>,
   endpoint: string | undefined,
 ): FileStore {
-  const other = endpoint !== undefined && {
-    endpoint,
-    forcePathStyle: true,
-    // Servers other than AWS may not know the newer checksums.
-    requestChecksumCalculation: "WHEN_REQUIRED" as const,
-  };
   return {
     async put(name, bytes, signal) {
       // Loaded at the first file, since few services have any.
-      const { PutObjectCommand, S3Client } = await import("@aws-sdk/client-s3");
-      const region = other && { region: await findRegion(new S3Client()) };
-      const client = new S3Client({ logger: silent, requestHandler: limits, ...other, ...region });
+      const { PutObjectCommand } = await import("@aws-sdk/client-s3");
+      const client = await openClient(endpoint);
       const { writer, reader } = await openNameless();
       const body = reader.createReadStream();
       try {
@@ -96,6 +89,44 @@ function createBucketStore(
       }
     },
   };
+}
+
+async function openClient(endpoint: string | undefined): Promise<S3Client> {
+  const { S3Client } = await import("@aws-sdk/client-s3");
+  const other = endpoint !== undefined && {
+    endpoint,
+    forcePathStyle: true,
+    // Servers other than AWS may not know the newer checksums.
+    requestChecksumCalculation: "WHEN_REQUIRED" as const,
+  };
+  const region = other && { region: await findRegion(new S3Client()) };
+  return new S3Client({ logger: silent, requestHandler: limits, ...other, ...region });
+}
+
+const checkMsMax = 10_000;
+
+/**
+ * Asks for the name of one object and stores nothing. Returns why the bucket cannot be used, as far
+ * as that shows: credentials that may store and not list are told from wrong ones, but whether they
+ * may store is not known.
+ */
+export async function findBucketFault(
+  bucket: string,
+  endpoint: string | undefined,
+): Promise<string | undefined> {
+  const { ListObjectsV2Command } = await import("@aws-sdk/client-s3");
+  const client = await openClient(endpoint);
+  const abortSignal = AbortSignal.timeout(checkMsMax);
+  try {
+    await client.send(new ListObjectsV2Command({ Bucket: bucket, MaxKeys: 1 }), { abortSignal });
+    return undefined;
+  } catch (error) {
+    if (abortSignal.aborted) return `no answer within ${checkMsMax / 1_000} s`;
+    const { name, message } = error as Error;
+    return name === "AccessDenied" ? undefined : `${name}: ${message}`;
+  } finally {
+    client.destroy();
+  }
 }
 
 /** Returns the region as AWS's programs find it; `otherRegion` if none is set. */

@@ -1,10 +1,10 @@
-// Outcomes of mails: which reason is told, and whether another attempt may help. The servers are
-// real ones on loopback. Source: docs/alerts.md, "Delivery".
+// Outcomes of mails and of checks of the server: which reason is told, and whether another attempt
+// may help. The servers are real ones on loopback. Source: docs/alerts.md, "Delivery".
 
 import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { expect, onTestFinished, test } from "vitest";
-import { sendMail } from "../../../src/notifications/mail.ts";
+import { findMailFault, sendMail } from "../../../src/notifications/mail.ts";
 import { findFreePort } from "../../support/free-port.ts";
 
 async function givenAServer(options: SMTPServerOptions): Promise<string> {
@@ -64,4 +64,22 @@ test.each([
 
   expect(outcome.error).toContain("EENVELOPE");
   expect(outcome.isFinal).toBe(isFinal);
+});
+
+test.each([
+  { name: "the right password", password: "right", want: undefined },
+  { name: "a wrong password", password: "wrong", want: "EAUTH, status 535" },
+])("a check of the server with $name finds $want", async ({ password, want }) => {
+  const url = new URL(
+    await givenAServer({
+      ...plain,
+      allowInsecureAuth: true,
+      onAuth: ({ password: given }, _session, done) =>
+        given === "right" ? done(null, { user: "ann" }) : done(new Error(`not ${given}`)),
+    }),
+  );
+  url.username = "ann";
+  url.password = password;
+
+  expect(await findMailFault(url.href)).toBe(want);
 });

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { createFileStore } from "../../../src/tracing/retention/file-store.ts";
+import { createFileStore, findBucketFault } from "../../../src/tracing/retention/file-store.ts";
 import { patience } from "../../support/patience.ts";
 
 beforeEach(() => {
@@ -61,4 +61,30 @@ test("a file ends with its signal, though the server never answers", async () =>
   stop.abort();
 
   await outcome;
+});
+
+test.each([
+  { name: "that answers", status: 200, code: undefined, want: undefined },
+  { name: "that may not be listed", status: 403, code: "AccessDenied", want: undefined },
+  {
+    name: "that knows no such key",
+    status: 403,
+    code: "InvalidAccessKeyId",
+    want: /AccessKeyId: no/,
+  },
+  { name: "that is not there", status: 404, code: "NoSuchBucket", want: /^NoSuchBucket: no/ },
+])("a check of a bucket $name", async ({ status, code, want }) => {
+  const asked: string[] = [];
+  const endpoint = await givenAServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    const fault = `<Error><Code>${code}</Code><Message>no</Message></Error>`;
+    response.writeHead(status, { "content-type": "application/xml" });
+    response.end(code === undefined ? "<ListBucketResult></ListBucketResult>" : fault);
+  });
+
+  const fault = await findBucketFault("traces", endpoint);
+
+  expect(asked).toEqual(["GET /traces/?list-type=2&max-keys=1"]);
+  if (want === undefined) expect(fault).toBeUndefined();
+  else expect(fault).toMatch(want);
 });
