@@ -1,4 +1,4 @@
-// `waggle runs list | result | compare`: reads experiment runs of a running service as JSON.
+// `waggle runs list | result | usage | compare`: reads experiment runs of a service as JSON.
 
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
@@ -10,6 +10,7 @@ import { createServiceClient, type ServiceClient } from "./service-client.ts";
 export const usage = `usage:
   waggle runs list [--limit N]
   waggle runs result RUN_ID
+  waggle runs usage RUN_ID
   waggle runs compare NEW_RUN_ID OLD_RUN_ID
       list prints all runs, or the newest N. --url, and --key-file or WAGGLE_API_KEY, say where
       and with which key.`;
@@ -17,6 +18,7 @@ export const usage = `usage:
 /** Paths by act, with the number of ids that each takes. */
 const acts: Readonly<Record<string, { readonly ids: number; toPath(ids: string[]): string }>> = {
   result: { ids: 1, toPath: ([id]) => `/v1/runs/${id}/result` },
+  usage: { ids: 1, toPath: ([id]) => `/v1/runs/${id}/usage` },
   compare: { ids: 2, toPath: ([now, before]) => `/v1/runs/${now}/compare-with/${before}` },
 };
 

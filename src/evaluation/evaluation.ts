@@ -28,7 +28,7 @@ import { createFileReader } from "./datasets/files/read-file.ts";
 import { createDatasets, type Datasets } from "./datasets/datasets.ts";
 import { createEvaluations, type Evaluations } from "./evaluations/evaluations.ts";
 import { createRunResults, type RunResults } from "./runs/results.ts";
-import { createRuns, listedSessions, type Runs } from "./runs/runs.ts";
+import { createRuns, sessionsOf, type Runs } from "./runs/runs.ts";
 import { createExecutionRuns, type ExecutionRuns } from "./executions/execution-runs.ts";
 import { watchExecutions } from "./executions/execution-watch.ts";
 import { createExecutions, type Executions } from "./executions/executions.ts";
@@ -122,7 +122,7 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
     clusters,
     datasets,
     async onEnded(sql, project, run) {
-      const sessions = { runId: run.runId, sessionIds: listedSessions(run) };
+      const sessions = sessionsOf(run);
       const { runEvents } = tracingOf(project);
       const open = await runEvents.openSessionIds(sql, project.projectId, sessions);
       await queue.addAgain(sql, project, open);

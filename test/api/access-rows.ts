@@ -656,6 +656,7 @@ const experimentRows: readonly Row[] = [
   runRow("GET /v1/runs/{run_id_1}/compare/{run_id_2}/events", "CompareRunEvents", "get"),
   runRow("GET /v1/runs/{run_id}/metrics", "ListRunMetrics", "get"),
   runRow("GET /v1/runs/{run_id}/progress", "GetRunProgress", "get"),
+  runRow("GET /v1/runs/{run_id}/usage", "GetRunUsage", "get"),
   runRow("POST /v1/runs/{run_id}/execute", "ExecuteRun", "execute", {
     body: { configuration: "{configuration_id}" },
     need: "runnable",

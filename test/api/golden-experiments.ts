@@ -249,6 +249,11 @@ const runs: readonly Case[] = [
     given: aRun,
     message: theRun,
   }),
+  golden("get-v1-run-usage/summed", `GET /v1/runs/${newId}/usage`, run.getRunUsage, {
+    given: aRun,
+    message: theRun,
+    key: "readOnly",
+  }),
   golden(
     "get-v1-run-compare/computed",
     `GET /v1/runs/${newId}/compare-with/${oldId}`,

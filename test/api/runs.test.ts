@@ -294,6 +294,85 @@ describe("runs", () => {
   });
 });
 
+describe("the usage of a run", () => {
+  /** Stores a session of a run with a model call in it. */
+  async function giveCall(
+    project: MetricProject,
+    { runId, duration, ...call }: Json & { readonly runId: string; readonly duration: number },
+  ): Promise<string> {
+    const metadata = { run_id: runId };
+    const times = { start_time: 1_764_000_000_000, end_time: 1_764_000_000_000 + duration };
+    const started = await project.ok("POST /session/start", {
+      session: { session_name: "one", source: "evaluation", metadata, ...times },
+    });
+    const sessionId = String(started["session_id"]);
+    const model = { event_type: "model", event_name: "call", source: "evaluation", inputs: {} };
+    await project.ok("POST /events", {
+      event: { ...model, ...times, session_id: sessionId, ...call },
+    });
+    return sessionId;
+  }
+
+  test("sums the calls of its sessions, and no others", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, { name: "used" });
+    const other = await createRun(project, { name: "other" });
+    const tokens = { prompt_tokens: 10, completion_tokens: 5 };
+    await giveCall(project, { runId, duration: 100, metadata: { ...tokens, cost: 0.25 } });
+    await giveCall(project, { runId, duration: 300, metadata: { ...tokens, cost: 0.5 } });
+    const failed = { duration: 500, metadata: tokens, error: "timeout" };
+    await giveCall(project, { runId, ...failed });
+    // GPT-4o costs $2.50 for a million prompt tokens, and this call has no cost of its own.
+    const config = { model: "gpt-4o", provider: "openai" };
+    const sent = { prompt_tokens: 1_000_000, completion_tokens: 0 };
+    await giveCall(project, { runId, duration: 300, config, metadata: sent });
+    await giveCall(project, { runId, duration: 300, config, metadata: { ...tokens, cost: 1 } });
+    await giveCall(project, { runId: other, duration: 9_000, metadata: { cost: 7 } });
+
+    expect(await project.ok(`GET /v1/runs/${runId}/usage`)).toEqual({
+      sessions: 5,
+      totals: {
+        num_events: 5,
+        num_model_events: 5,
+        num_errors: 1,
+        prompt_tokens: 1_000_040,
+        completion_tokens: 20,
+        total_tokens: 1_000_060,
+        cost: 1.75,
+        has_feedback: false,
+      },
+      estimated_cost: 2.5,
+      duration_p50: 300,
+      duration_p95: 460,
+    });
+  });
+
+  test("has the sessions that the run lists, those that are stored", async () => {
+    const project = await givenAMetricProject(service);
+    const other = await createRun(project, { name: "other" });
+    const listed = await giveCall(project, { runId: other, duration: 100, metadata: { cost: 1 } });
+    const runId = await createRun(project, { event_ids: [listed, "absent"] });
+
+    expect(await project.ok(`GET /v1/runs/${runId}/usage`)).toMatchObject({
+      sessions: 1,
+      totals: { num_events: 1, cost: 1 },
+      duration_p50: 100,
+    });
+  });
+
+  test("of a run without sessions has no cost and no durations", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, { name: "empty" });
+
+    const usage = await project.ok(`GET /v1/runs/${runId}/usage`);
+
+    expect(usage).toMatchObject({ sessions: 0, totals: { num_events: 0, total_tokens: 0 } });
+    expect(usage["totals"]).not.toHaveProperty("cost");
+    expect(Object.keys(usage)).toEqual(["sessions", "totals"]);
+    expect((await project.call("GET /v1/runs/absent/usage")).status).toBe(404);
+  });
+});
+
 describe("the result of a run", () => {
   test("has what was acknowledged a moment ago", async () => {
     const project = await givenAMetricProject(service);

@@ -44,10 +44,11 @@ async function prepare(app: TestApp): Promise<void> {
       end_time: Date.now() - 59_000,
     }));
     // The same metric scores the calls of each session too, and some of them otherwise.
+    const cost = run === "base" ? 0.02 : 0.01;
     const calls = events.map(({ session_id, source, metadata, start_time }, index) => ({
       session_id,
       source,
-      metadata,
+      metadata: { ...metadata, cost },
       start_time,
       inputs: {},
       event_id: `call-${session_id}`,
@@ -69,7 +70,7 @@ describe("experiments", () => {
     { theme: "dark", size: "narrow" },
   ] as const)("show runs and a result, $theme and $size", async (look) => {
     const { page, faults, findings, picture } = await app.open(path(), look);
-    await page.getByRole("row").filter({ hasText: "Run better" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "Run better" }).getByText("$0.12").waitFor();
     await picture("experiments");
     const copy = page.getByRole("button", { name: "Copy id" }).first();
     const { x = 0, width = 0 } = (await copy.boundingBox()) ?? {};
@@ -122,6 +123,14 @@ describe("experiments", () => {
 
     await page.getByRole("article", { name: "quality" }).waitFor();
     expect(page.url()).toContain("base=base&new=better");
+    const usage = page.getByRole("table").filter({ hasText: "Median duration" });
+    await usage.getByRole("row", { name: "New − base" }).getByText("−$0.12").waitFor();
+    expect(await usage.getByRole("row").allInnerTexts()).toEqual([
+      "Run\tSessions\tErrors\tTokens\tCost\tMedian duration\tp95 duration",
+      "Base: Run base\t12\t0\t–\t$0.240\t1.00 s\t1.00 s",
+      "New: Run better\t12\t0\t–\t$0.120\t1.00 s\t1.00 s",
+      "New − base\t=\t=\t–\t−$0.120\t=\t=",
+    ]);
     expect(faults).toEqual([]);
   });
 

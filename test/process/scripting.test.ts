@@ -464,10 +464,12 @@ test("waggle runs lists, reads and compares", async () => {
 
   const listed = await runToEnd("runs", "list");
   const result = await runToEnd("runs", "result", now);
+  const usage = await runToEnd("runs", "usage", now);
   const compared = await runToEnd("runs", "compare", now, before);
 
-  expect([listed.code, result.code, compared.code]).toEqual([0, 0, 0]);
+  expect([listed.code, result.code, usage.code, compared.code]).toEqual([0, 0, 0, 0]);
   expect(listed.output).toContain(now);
+  expect(usage.output).toContain('"sessions":0');
 });
 
 describe("lists of more than a page", () => {

@@ -10,6 +10,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import type { DateRange, Filter } from "./filter_pb.js";
 import type { Event } from "./event_pb.js";
+import type { SessionTotals } from "./session_pb.js";
 
 /**
  * Describes the file waggle/v1/run.proto.
@@ -1738,6 +1739,75 @@ export declare type RunSchemaField = Message<"waggle.v1.RunSchemaField"> & {
 export declare const RunSchemaFieldSchema: GenMessage<RunSchemaField>;
 
 /**
+ * Request of GetRunUsage.
+ *
+ * @generated from message waggle.v1.GetRunUsageRequest
+ */
+export declare type GetRunUsageRequest = Message<"waggle.v1.GetRunUsageRequest"> & {
+  /**
+   * Id of the run; required.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+};
+
+/**
+ * Describes the message waggle.v1.GetRunUsageRequest.
+ * Use `create(GetRunUsageRequestSchema)` to create a new message.
+ */
+export declare const GetRunUsageRequestSchema: GenMessage<GetRunUsageRequest>;
+
+/**
+ * What the sessions of a run took, without the judges that score them.
+ *
+ * @generated from message waggle.v1.RunUsage
+ */
+export declare type RunUsage = Message<"waggle.v1.RunUsage"> & {
+  /**
+   * Sessions of the run that are stored.
+   *
+   * @generated from field: int32 sessions = 1;
+   */
+  sessions: number;
+
+  /**
+   * Sums over them.
+   *
+   * @generated from field: waggle.v1.SessionTotals totals = 2;
+   */
+  totals?: SessionTotals | undefined;
+
+  /**
+   * US dollars by the price table, the sum over events without a `metadata.cost`, which are not in
+   * the cost of the totals; absent when no such event has an estimate.
+   *
+   * @generated from field: optional double estimated_cost = 3;
+   */
+  estimatedCost?: number | undefined;
+
+  /**
+   * Median duration of a session in milliseconds; absent while none has a duration.
+   *
+   * @generated from field: optional double duration_p50 = 4;
+   */
+  durationP50?: number | undefined;
+
+  /**
+   * 95th percentile of the durations in milliseconds; absent while none has a duration.
+   *
+   * @generated from field: optional double duration_p95 = 5;
+   */
+  durationP95?: number | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.RunUsage.
+ * Use `create(RunUsageSchema)` to create a new message.
+ */
+export declare const RunUsageSchema: GenMessage<RunUsage>;
+
+/**
  * Request of GetRunProgress.
  *
  * @generated from message waggle.v1.GetRunProgressRequest
@@ -1944,6 +2014,16 @@ export declare const RunService: GenService<{
     methodKind: "unary";
     input: typeof DeleteRunRequestSchema;
     output: typeof DeleteRunResponseSchema;
+  },
+  /**
+   * Returns what the application took on a run: its calls, tokens, cost and time. Fails with NOT_FOUND.
+   *
+   * @generated from rpc waggle.v1.RunService.GetRunUsage
+   */
+  getRunUsage: {
+    methodKind: "unary";
+    input: typeof GetRunUsageRequestSchema;
+    output: typeof RunUsageSchema;
   },
   /**
    * Returns how far the service's own evaluators are with the events of a run. Fails with NOT_FOUND.

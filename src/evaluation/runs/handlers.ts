@@ -26,6 +26,7 @@ import {
   toProgressMessage,
   toResultMessage,
   toRunMessage,
+  toUsageMessage,
 } from "./run-message.ts";
 import type { Run, RunChange, Runs } from "./runs.ts";
 import { schemaOf } from "./schema.ts";
@@ -97,6 +98,11 @@ export function runHandlers({
     async deleteRun({ runId }, context) {
       await runs.delete(projectOf(context), runId);
       return { id: runId, deleted: true };
+    },
+    async getRunUsage({ runId }, context) {
+      const project = projectOf(context);
+      const run = await runs.get(project, runId);
+      return toUsageMessage(await results.usage(project, run));
     },
     async getRunProgress({ runId }, context) {
       const project = projectOf(context);

@@ -7,7 +7,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { EvaluationQueue } from "../online/queue.ts";
 import type { ScoreCounts, Scores } from "../scores/scores.ts";
 import { listMetrics } from "./results.ts";
-import { listedSessions } from "./runs.ts";
+import { sessionsOf } from "./runs.ts";
 import type { RunRow } from "./store.ts";
 
 /** Numbers of scores of one metric. */
@@ -42,7 +42,7 @@ export function createRunProgress(options: RunProgressOptions): RunProgressReade
   const { tracingOf, metrics, scores, queue } = options;
   return {
     async read(project, run) {
-      const sessions = { runId: run.runId, sessionIds: listedSessions(run) };
+      const sessions = sessionsOf(run);
       const counts = new Map<string, ScoreCounts>();
       let events = 0;
       let waiting = 0;

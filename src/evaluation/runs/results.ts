@@ -10,7 +10,7 @@ import { runPaced } from "../../base/paced.ts";
 import type { SelectedEvent } from "../../tracing/events/event-row.ts";
 import type { Reading } from "../../tracing/events/sized-read.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
-import type { RunEvent } from "../../tracing/run-events/run-events.ts";
+import type { RunEvent, RunUsage } from "../../tracing/run-events/run-events.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import { allMetrics } from "../metrics/all-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -18,7 +18,7 @@ import { type AggregateName, aggregateNames } from "./aggregate.ts";
 import { type Comparison, compare } from "./comparison.ts";
 import type { KnownMetric } from "./passing.ts";
 import { type Result, resultOf } from "./result.ts";
-import { listedSessions, type Run, type Runs } from "./runs.ts";
+import { sessionsOf, type Run, type Runs } from "./runs.ts";
 import type { Judging } from "./scoring.ts";
 
 /** How a result is computed. */
@@ -75,6 +75,8 @@ export type RunResults = {
     filters: readonly FilterInput[],
     reading?: Reading,
   ): Promise<readonly RunEvent[]>;
+  /** Returns what the sessions of a run took. */
+  usage(project: ProjectScope, run: Run): Promise<RunUsage>;
   /** Returns the names of the project's metrics. */
   metricNames(project: ProjectScope): Promise<readonly string[]>;
 };
@@ -99,8 +101,7 @@ export function createRunResults(options: RunResultsOptions): RunResults {
   ): Promise<readonly RunEvent[]> {
     const { runEvents, exports } = tracingOf(project);
     if (filters.length > 0) await exports.checkFilters(project.projectId, filters);
-    const sessions = { runId: run.runId, sessionIds: listedSessions(run) };
-    return runEvents.list(project.projectId, sessions, filters, reading);
+    return runEvents.list(project.projectId, sessionsOf(run), filters, reading);
   }
 
   return {
@@ -154,6 +155,8 @@ export function createRunResults(options: RunResultsOptions): RunResults {
     },
 
     events: readEvents,
+
+    usage: (project, run) => tracingOf(project).runEvents.usage(project.projectId, sessionsOf(run)),
 
     metricNames: async (project) =>
       (await listMetrics(options.metrics, project)).map(({ name }) => name),

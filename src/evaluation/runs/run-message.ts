@@ -11,10 +11,13 @@ import {
   type RunProgressSchema,
   type RunResultSchema,
   type RunSchema,
+  type RunUsageSchema,
 } from "../../../gen/waggle/v1/run_pb.js";
 import type { Steps } from "../../base/paced.ts";
 import { toStruct } from "../../base/struct.ts";
 import { toValueMessage } from "../../base/value-message.ts";
+import type { RunUsage } from "../../tracing/run-events/run-events.ts";
+import { toTotalsMessage } from "../../tracing/sessions/session-message.ts";
 import type { AggregateName } from "./aggregate.ts";
 import type { Comparison, MetricComparison } from "./comparison.ts";
 import type { RunProgress } from "./progress.ts";
@@ -48,6 +51,22 @@ export function toRunMessage(run: Run, projectId: string): MessageInitShape<type
     scopeId: projectId,
     createdAt: timestampFromDate(run.createdAt),
     ...(updatedAt && { updatedAt: timestampFromDate(updatedAt) }),
+  };
+}
+
+export function toUsageMessage({
+  sessions,
+  totals,
+  estimatedCost,
+  durationP50,
+  durationP95,
+}: RunUsage): MessageInitShape<typeof RunUsageSchema> {
+  return {
+    sessions,
+    totals: toTotalsMessage(totals),
+    ...(estimatedCost !== null && { estimatedCost }),
+    ...(durationP50 !== null && { durationP50 }),
+    ...(durationP95 !== null && { durationP95 }),
   };
 }
 

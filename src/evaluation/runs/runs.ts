@@ -20,6 +20,7 @@ import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { assertSound } from "../../tracing/events/parse-event.ts";
 import { type Bounds, parseBounds } from "../../tracing/export/instant.ts";
+import type { RunSessions } from "../../tracing/run-events/run-events.ts";
 import type { DatasetRow } from "../datasets/dataset-store.ts";
 import type { Datasets } from "../datasets/datasets.ts";
 import type { PassingRange } from "./passing.ts";
@@ -357,11 +358,11 @@ function assertRanges(ranges: Readonly<Record<string, PassingRange>>): void {
   }
 }
 
-type ListedIds = Pick<RunRow, "eventIds" | "sessionIds">;
+type RunIds = Pick<RunRow, "runId" | "eventIds" | "sessionIds">;
 
-/** Returns the ids of a run's sessions that the run itself lists. */
-export function listedSessions({ eventIds, sessionIds }: ListedIds): readonly string[] {
-  return [...new Set([...eventIds, ...sessionIds])];
+/** Returns what names the sessions of a run: its id, and the ids that the run itself lists. */
+export function sessionsOf({ runId, eventIds, sessionIds }: RunIds): RunSessions {
+  return { runId, sessionIds: [...new Set([...eventIds, ...sessionIds])] };
 }
 
 function notFound(): ServiceError {

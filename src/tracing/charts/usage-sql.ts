@@ -29,10 +29,21 @@ export function usageSql(sql: Sql, key: UsageKey, hasSessions: boolean): Fragmen
   if (key !== "cost") {
     return sql`coalesce(${countSql(sql, key)}, ${total}, ${derivedSql(sql, key)})`;
   }
-  const estimate = sql`case when jsonb_typeof(e.cost_estimate -> 'cost') = 'number'
+  return sql`coalesce(${sentCostSql(sql)}, ${total}, ${estimateSql(sql)})`;
+}
+
+/** Returns the cost of an event by the price table; null if its sender gives one. */
+export function estimatedCostSql(sql: Sql): Fragment {
+  return sql`case when ${sentCostSql(sql)} is null then ${estimateSql(sql)} end`;
+}
+
+function sentCostSql(sql: Sql): Fragment {
+  return amountSql(sql, "cost", sql`abs(amount) <= ${amountMax}`);
+}
+
+function estimateSql(sql: Sql): Fragment {
+  return sql`case when jsonb_typeof(e.cost_estimate -> 'cost') = 'number'
     then (e.cost_estimate -> 'cost')::double precision end`;
-  const cost = amountSql(sql, key, sql`abs(amount) <= ${amountMax}`);
-  return sql`coalesce(${cost}, ${total}, ${estimate})`;
 }
 
 /** Returns the count of an event without the key: of other keys. */

@@ -17,10 +17,10 @@ import { createReadContext, type Reading, readWithin } from "../events/sized-rea
 import type { FilterInput } from "../export/filter.ts";
 import type { Selection } from "../selection/selection.ts";
 import * as store from "./store.ts";
-import type { CallOutcome, RunSessions } from "./store.ts";
+import type { CallOutcome, RunSessions, RunUsage } from "./store.ts";
 
 export { retriedBy } from "../export/run-conditions.ts";
-export type { CallOutcome, RunSessions };
+export type { CallOutcome, RunSessions, RunUsage };
 
 /** A session of a run, or an event of the run with metrics. */
 export type RunEvent = {
@@ -48,6 +48,8 @@ export type RunEvents = {
   ): Promise<readonly RunEvent[]>;
   /** Returns pages of the ids of all events in the sessions of a run. */
   idPages(projectId: ProjectId, sessions: RunSessions): AsyncGenerator<readonly string[], void>;
+  /** Returns what the sessions of a run took. */
+  usage(projectId: ProjectId, sessions: RunSessions): Promise<RunUsage>;
   /** Returns the sessions of a run that have neither outputs nor an error, in a transaction. */
   openSessionIds(sql: Sql, projectId: ProjectId, sessions: RunSessions): Promise<readonly string[]>;
   /** Returns the runs that events of ids name, with the events. */
@@ -105,6 +107,11 @@ export function createRunEvents(
         page = await database.on("reads").inTurn(find, { owner: projectId });
         if (page.length > 0) yield page;
       } while (page.length === idsOfPage);
+    },
+
+    usage(projectId, sessions) {
+      const find = (sql: Sql) => store.findUsage(sql, projectId, sessions);
+      return database.on("reads").inTurn(find, { owner: projectId });
     },
 
     openSessionIds: store.listOpenSessionIds,

@@ -3,8 +3,11 @@
 
 import type { PendingQuery } from "postgres";
 import type { Fragment, Sql } from "../../postgres/database.ts";
+import { estimatedCostSql } from "../charts/usage-sql.ts";
 import { escapeJson, escapeText, unescapeOrNull, unescapeText } from "../events/postgres-text.ts";
+import { eventColumnSql } from "../export/filter-sql.ts";
 import { retriedBy } from "../export/run-conditions.ts";
+import type { Totals } from "../sessions/totals.ts";
 
 /**
  * Consecutive events of a run. Each column is the JSON text of an array with a value for each
@@ -105,6 +108,65 @@ export async function listRunsOfEvents(
   return rows.flatMap(({ event_id: eventId, run_id: runId }) =>
     runId === null ? [] : [{ eventId: unescapeText(eventId), runId: unescapeText(runId) }],
   );
+}
+
+/** Sums over the sessions of a run, and percentiles of their durations in milliseconds. */
+export type RunUsage = {
+  /** Sessions of the run that are stored. */
+  readonly sessions: number;
+  readonly totals: Totals;
+  /** US dollars by the price table of events without a cost; null if none has an estimate. */
+  readonly estimatedCost: number | null;
+  /** Null if no session has a duration. */
+  readonly durationP50: number | null;
+  readonly durationP95: number | null;
+};
+
+/** Returns what the sessions of a run took. */
+export async function findUsage(
+  sql: Sql,
+  projectId: string,
+  sessions: RunSessions,
+): Promise<RunUsage> {
+  // The offsets keep Postgres from joining with all sessions of the project (eventsOfSessions).
+  const [row] = await sql<(Totals & Omit<RunUsage, "totals">)[]>`
+    select
+      count(e.event_id)::integer as sessions,
+      coalesce(sum(t.num_events), 0)::integer as num_events,
+      coalesce(sum(t.num_model_events), 0)::integer as num_model_events,
+      coalesce(sum(t.num_errors), 0)::integer as num_errors,
+      coalesce(sum(t.num_costs), 0)::integer as num_costs,
+      coalesce(sum(t.num_feedback), 0)::integer as num_feedback,
+      coalesce(sum(t.prompt_tokens), 0)::double precision as prompt_tokens,
+      coalesce(sum(t.completion_tokens), 0)::double precision as completion_tokens,
+      coalesce(sum(t.total_tokens), 0)::double precision as total_tokens,
+      coalesce(sum(t.cost), 0)::double precision as cost,
+      sum(priced.estimate)::double precision as "estimatedCost",
+      percentile_cont(0.5) within group (order by e.duration) as "durationP50",
+      percentile_cont(0.95) within group (order by e.duration) as "durationP95"
+    from (${selectSessions(sql, projectId, sessions)}) as named
+    left join lateral (
+      select e.event_id, ${eventColumnSql["duration"]?.(sql) ?? sql`null`} as duration
+      from events as e
+      where e.project_id = ${projectId} and e.event_id = named.session_id
+        and e.event_type <> 'pending'
+      offset 0
+    ) as e on true
+    left join lateral (
+      select *
+      from session_totals
+      where project_id = ${projectId} and session_id = named.session_id
+      offset 0
+    ) as t on true
+    cross join lateral (
+      select sum((${estimatedCostSql(sql)})::numeric) as estimate
+      from events as e
+      where e.project_id = ${projectId} and e.session_id = named.session_id
+        and e.event_type <> 'pending' and e.cost_estimate is not null
+    ) as priced`;
+  if (row === undefined) throw new Error("an aggregate has no row");
+  const { sessions: count, estimatedCost, durationP50, durationP95, ...totals } = row;
+  return { sessions: count, totals, estimatedCost, durationP50, durationP95 };
 }
 
 /** How a model call ended: its cost, if that is known, and its error. */

@@ -4,15 +4,9 @@ import { Link } from "@tanstack/react-router";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
 import type { Skeleton } from "../session/use-skeleton.ts";
-import { Difference } from "./difference.tsx";
+import { type Measure, TotalsTable } from "./totals-table.tsx";
 
-type Measure = {
-  readonly label: string;
-  readonly of: (skeleton: Skeleton) => number | undefined;
-  readonly format: (value: number) => string;
-};
-
-const measures: readonly Measure[] = [
+const measures: readonly Measure<Skeleton>[] = [
   {
     label: "Duration",
     of: ({ tree }) => tree?.nodes[0]?.event.durationMs,
@@ -33,54 +27,31 @@ export type CompareTotalsProps = { readonly left: Skeleton; readonly right: Skel
 
 export function CompareTotals({ left, right }: CompareTotalsProps) {
   return (
-    <table className="compare-totals numeric">
-      <thead>
-        <tr>
-          <th scope="col">Session</th>
-          {measures.map(({ label }) => (
-            <th key={label} scope="col">
-              {label}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        <Side letter="A" skeleton={left} />
-        <Side letter="B" skeleton={right} />
-        <tr>
-          <th scope="row">B − A</th>
-          {measures.map(({ label, of, format }) => (
-            <td key={label}>
-              <Difference a={of(left)} b={of(right)} format={format} />
-            </td>
-          ))}
-        </tr>
-      </tbody>
-    </table>
+    <TotalsTable
+      kind="Session"
+      first={{ name: <Name letter="A" skeleton={left} />, value: left }}
+      second={{ name: <Name letter="B" skeleton={right} />, value: right }}
+      difference="B − A"
+      measures={measures}
+    />
   );
 }
 
-function Side({ letter, skeleton }: { readonly letter: string; readonly skeleton: Skeleton }) {
+function Name({ letter, skeleton }: { readonly letter: string; readonly skeleton: Skeleton }) {
   const projectId = useCurrentProjectId();
   const session = skeleton.tree?.nodes[0]?.event;
   return (
-    <tr>
-      <th scope="row">
-        <span className="compare-letter">{letter}</span>
-        {session ? (
-          <Link
-            to="/app/p/$projectId/traces/$sessionId"
-            params={{ projectId, sessionId: session.id }}
-            title={session.id}
-          >
-            {session.name.slice(0, 60)}
-          </Link>
-        ) : null}
-      </th>
-      {measures.map(({ label, of, format }) => {
-        const value = of(skeleton);
-        return <td key={label}>{value === undefined ? "–" : format(value)}</td>;
-      })}
-    </tr>
+    <>
+      <span className="compare-letter">{letter}</span>
+      {session ? (
+        <Link
+          to="/app/p/$projectId/traces/$sessionId"
+          params={{ projectId, sessionId: session.id }}
+          title={session.id}
+        >
+          {session.name.slice(0, 60)}
+        </Link>
+      ) : null}
+    </>
   );
 }

@@ -1,4 +1,4 @@
-// Difference: how a number of the second session differs from that of the first. Less is
+// Difference: how a number of the second session or run differs from that of the first. Less is
 // good, since all of them are costs.
 
 export type DifferenceProps = {

@@ -20,6 +20,7 @@ import { QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { ComparedMetric } from "./compared-metric.tsx";
 import { ComparedOutputs } from "./compared-outputs.tsx";
+import { ComparedUsage } from "./compared-usage.tsx";
 import { namesOf } from "./score.ts";
 import { experimentsRoute, type ExperimentsSearch } from "./route.tsx";
 
@@ -85,6 +86,9 @@ export function Comparison({ baseId, newId }: ComparisonProps) {
               ))}
             </div>
           )}
+          {data.oldRun && data.newRun ? (
+            <ComparedUsage base={data.oldRun} newer={data.newRun} />
+          ) : null}
           <ComparedDatapoints comparison={data} baseId={baseId} newId={newId} />
           <ComparedOutputs baseId={baseId} newId={newId} />
         </div>

@@ -1,15 +1,16 @@
-// Columns of the list of runs; scores and cost of a run are read when its row is seen.
+// Columns of the list of runs; scores, cost and time of a run are read when its row is seen.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { type Run, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { formatScore } from "../../design/format.ts";
 import type { Column } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
-import { Cost, Identifier, Time } from "../../design/values.tsx";
+import { Duration, Identifier, Time } from "../../design/values.tsx";
 import { namesOf, statusTones } from "./score.ts";
+import { UsageCost } from "./usage-cost.tsx";
+import { useRunUsage } from "./use-run-usage.ts";
 
 const staleMs = 30_000;
 
@@ -47,6 +48,13 @@ export const runColumns: readonly Column<Run>[] = [
   },
   { id: "cost", header: "Cost", width: 84, align: "end", cell: ({ id }) => <RunCost runId={id} /> },
   {
+    id: "duration",
+    header: "Median duration",
+    width: 124,
+    align: "end",
+    cell: ({ id }) => <RunDuration runId={id} />,
+  },
+  {
     id: "created",
     header: "Created",
     width: timeWidth,
@@ -83,7 +91,10 @@ function Scores({ runId }: { readonly runId: string }) {
 }
 
 function RunCost({ runId }: { readonly runId: string }) {
-  // A run of a client has no execution: its cost is not known here.
-  const { data } = useRpc(ExecutionService.method.getExecution, { runId }, { staleMs });
-  return <Cost value={data?.data?.cost} />;
+  return <UsageCost usage={useRunUsage(runId)} />;
+}
+
+/** The median of its sessions. */
+function RunDuration({ runId }: { readonly runId: string }) {
+  return <Duration value={useRunUsage(runId)?.durationP50} />;
 }

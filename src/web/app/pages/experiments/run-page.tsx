@@ -8,13 +8,15 @@ import { type Run, type RunResult, RunService } from "../../../../../gen/waggle/
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
-import { KeyValue, Time } from "../../design/values.tsx";
+import { Duration, KeyValue, Time, Tokens } from "../../design/values.tsx";
 import { Page } from "../../shell/page.tsx";
 import { MetricCard } from "./metric-card.tsx";
 import { runRoute } from "./route.tsx";
 import { RunDatapoints } from "./run-datapoints.tsx";
 import { RunProgressView } from "./run-progress.tsx";
 import { namesOf, statusTones } from "./score.ts";
+import { UsageCost } from "./usage-cost.tsx";
+import { useRunUsage } from "./use-run-usage.ts";
 import "../../design/layout.css";
 import "./experiments.css";
 
@@ -57,7 +59,7 @@ export function RunPage() {
           <span className="truncate">{title}</span>
         </>
       }
-      toolbar={run ? <RunFacts result={data} run={run} /> : undefined}
+      toolbar={run ? <RunFacts result={data} run={run} isActive={isActive} /> : undefined}
     >
       {data ? (
         <div className="scroll">
@@ -89,9 +91,14 @@ export function RunPage() {
   );
 }
 
-type RunFactsProps = { readonly result: RunResult; readonly run: Run };
+type RunFactsProps = {
+  readonly result: RunResult;
+  readonly run: Run;
+  readonly isActive: boolean;
+};
 
-function RunFacts({ result: data, run }: RunFactsProps) {
+function RunFacts({ result: data, run, isActive }: RunFactsProps) {
+  const usage = useRunUsage(run.id, { refreshMs: isActive ? refreshMs : 10_000 });
   return (
     <KeyValue
       isRow
@@ -103,6 +110,19 @@ function RunFacts({ result: data, run }: RunFactsProps) {
         { label: "Dataset", value: run.datasetName ?? "–" },
         { label: "Passed", value: data.passed.length },
         { label: "Failed", value: data.failed.length },
+        { label: "Cost", value: <UsageCost usage={usage} /> },
+        {
+          label: "Tokens",
+          value: (
+            <Tokens
+              value={usage?.totals?.totalTokens}
+              prompt={usage?.totals?.promptTokens}
+              completion={usage?.totals?.completionTokens}
+            />
+          ),
+        },
+        { label: "Median duration", value: <Duration value={usage?.durationP50} /> },
+        { label: "p95 duration", value: <Duration value={usage?.durationP95} /> },
         {
           label: "Created",
           value: <Time value={run.createdAt && timestampMs(run.createdAt)} />,
