@@ -108,6 +108,33 @@ describe("usage", () => {
       },
       want: { cache_read_input_tokens: 64, cache_write_input_tokens: 2, reasoning_tokens: 10 },
     })),
+    ...[
+      ["chat", { prompt_tokens: 100, completion_tokens: 30 }, "prompt", "completion"] as const,
+      ["responses", { input_tokens: 100, output_tokens: 30 }, "input", "output"] as const,
+    ].map(([name, counts, input, output]) => ({
+      name: `Langfuse's client for OpenAI, ${name}`,
+      attributes: {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.usage_details": JSON.stringify({
+          ...counts,
+          total_tokens: 130,
+          [`${input}_tokens_details`]: { cached_tokens: 40, cache_write_tokens: 5 },
+          [`${output}_tokens_details`]: { reasoning_tokens: 10, audio_tokens: 0 },
+        }),
+      },
+      want: {
+        prompt_tokens: 100,
+        completion_tokens: 30,
+        cache_read_input_tokens: 40,
+        cache_write_input_tokens: 5,
+        reasoning_tokens: 10,
+      },
+    })),
+    {
+      name: "Pydantic AI with Gemini",
+      attributes: { "gen_ai.usage.details.thoughts_tokens": 10 },
+      want: { reasoning_tokens: 10 },
+    },
   ])("reads $name", ({ attributes, want }) => {
     const model = { "gen_ai.operation.name": "chat" };
 

@@ -1,7 +1,7 @@
 // Langfuse: the observations of its SDKs, with input, output, usage and costs as JSON text.
 // Source: npm @langfuse/tracing 5, PyPI langfuse 5.
 
-import { isJsonObject, type JsonObject } from "../../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../base/json.ts";
 import { hasPrefix, move, placeOrKeep, type Draft } from "../draft.ts";
 import { movePayloads } from "../model-payload.ts";
 import { parseJsonText, parseScalarText, toNumber } from "../values.ts";
@@ -49,14 +49,30 @@ function readAmounts(draft: Draft): void {
   }
 }
 
-/** Names of Langfuse's own usage, and of OpenAI's, which its client passes on unchanged. */
+/** Paths in Langfuse's own usage, and in OpenAI's, which its client passes on unchanged. */
 const usageNames = {
   prompt_tokens: ["input", "prompt_tokens", "promptTokens", "input_tokens"],
   completion_tokens: ["output", "completion_tokens", "completionTokens", "output_tokens"],
   total_tokens: ["total", "total_tokens", "totalTokens"],
-  cache_read_input_tokens: ["cache_read_input_tokens", "input_cached_tokens", "input_cache_read"],
-  cache_write_input_tokens: ["cache_creation_input_tokens", "input_cache_creation"],
-  reasoning_tokens: ["output_reasoning_tokens", "output_reasoning"],
+  cache_read_input_tokens: [
+    "cache_read_input_tokens",
+    "input_cached_tokens",
+    "input_cache_read",
+    "prompt_tokens_details.cached_tokens",
+    "input_tokens_details.cached_tokens",
+  ],
+  cache_write_input_tokens: [
+    "cache_creation_input_tokens",
+    "input_cache_creation",
+    "prompt_tokens_details.cache_write_tokens",
+    "input_tokens_details.cache_write_tokens",
+  ],
+  reasoning_tokens: [
+    "output_reasoning_tokens",
+    "output_reasoning",
+    "completion_tokens_details.reasoning_tokens",
+    "output_tokens_details.reasoning_tokens",
+  ],
 } as const;
 
 export const tokenFields = Object.keys(usageNames);
@@ -65,11 +81,18 @@ export const tokenFields = Object.keys(usageNames);
 export function toTokens(usage: JsonObject): Readonly<Record<string, number>> {
   const tokens: Record<string, number> = {};
   for (const [field, names] of Object.entries(usageNames)) {
-    const counts = names.map((name) => toNumber(usage[name]));
+    const counts = names.map((name) => toNumber(valueAt(usage, name)));
     const count = counts.find((one) => one !== undefined);
     if (count !== undefined) tokens[field] = count;
   }
   return tokens;
+}
+
+function valueAt(usage: JsonObject, path: string): JsonValue | undefined {
+  const [name = "", inner] = path.split(".");
+  const value = usage[name];
+  if (inner === undefined) return value;
+  return isJsonObject(value) ? value[inner] : undefined;
 }
 
 // Without a total, what it costs is the sum of its parts.

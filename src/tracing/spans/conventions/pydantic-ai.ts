@@ -14,6 +14,8 @@ export const pydanticAi: Convention = {
     "gen_ai.usage.details.cache_read_tokens": "metadata.cache_read_input_tokens",
     "gen_ai.usage.details.cache_write_tokens": "metadata.cache_write_input_tokens",
     "gen_ai.usage.details.reasoning_tokens": "metadata.reasoning_tokens",
+    // Gemini's.
+    "gen_ai.usage.details.thoughts_tokens": "metadata.reasoning_tokens",
   },
   prepare: splitConversation,
   read(draft) {
