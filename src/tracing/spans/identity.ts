@@ -19,6 +19,11 @@ const conversationKeys = [
   "ai.telemetry.metadata.sessionId",
   "mastra.metadata.sessionId",
 ];
+/**
+ * Ids of replies of OpenAI's Responses API. Microsoft's Agent Framework names the reply before as
+ * the conversation: on some spans of a trace, and another at each turn.
+ */
+const responseId = /^resp_[0-9A-Za-z]{32,}$/;
 const eventKeys = ["honeyhive_event_id", "honeyhive.event_id"];
 const parentKeys = ["honeyhive.parent_id", "traceloop.association.properties.parent_id"];
 
@@ -134,7 +139,7 @@ function parentOf(span: Span, bySpanId: ReadonlyMap<string, Given>): string | un
 function conversationOf(span: Span): string | undefined {
   for (const key of conversationKeys) {
     const text = textOf(span.attributes.get(key)) ?? textOf(span.resource.get(key));
-    if (text !== undefined && isRecordId(text)) return text;
+    if (text !== undefined && isRecordId(text) && !responseId.test(text)) return text;
   }
   return undefined;
 }

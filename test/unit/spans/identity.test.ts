@@ -97,6 +97,15 @@ describe("session ids", () => {
     });
   });
 
+  test("are not replies of the Responses API, which follow each other", () => {
+    const reply = "resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b";
+
+    expect(eventOf({ attributes: { "gen_ai.conversation.id": reply } })).toMatchObject({
+      session_id: deriveSessionId(traceId),
+      metadata: { conversation_id: reply },
+    });
+  });
+
   test("are the trace's where nothing names one", () => {
     expect(eventOf({}).session_id).toBe("0af76519-16cd-43dd-8448-eb211c80319c");
     expect(isUuid(deriveSessionId(traceId))).toBe(true);
