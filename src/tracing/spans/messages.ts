@@ -357,18 +357,20 @@ function placeTexts(draft: Draft, messages: readonly Message[]): boolean {
 }
 
 /**
- * Puts a reply into `outputs`: role, content and tool calls of the first message, and all messages
- * in `outputs.choices` if there are several. Returns false if another convention already did.
+ * Puts a reply into `outputs`: the first message, and several in `outputs.choices`; of an agent's
+ * run, with its results of tools, the last, and all in `outputs.messages`. Returns false if another
+ * convention already did.
  */
-export function placeReply(draft: Draft, messages: readonly Message[] | undefined): boolean {
-  const [first] = messages ?? [];
-  if (messages === undefined || first === undefined) return false;
-  if (hasReply(draft)) return false;
-  for (const key in first) {
-    if (key !== "finish_reason") place(draft, "outputs", key, first[key] ?? null);
+export function placeReply(draft: Draft, messages: readonly Message[] = []): boolean {
+  const last = messages.at(-1);
+  const isRun = last?.["role"] === "assistant" && messages.some(({ role }) => role === "tool");
+  const reply = isRun ? last : messages[0];
+  if (reply === undefined || hasReply(draft)) return false;
+  for (const key in reply) {
+    if (key !== "finish_reason") place(draft, "outputs", key, reply[key] ?? null);
   }
   if (messages.length > 1) {
-    place(draft, "outputs", "choices", messages.map(withoutFinishReason));
+    place(draft, "outputs", isRun ? "messages" : "choices", messages.map(withoutFinishReason));
   }
   const reasons = messages.map((message) => message["finish_reason"]);
   if (reasons.every((reason) => typeof reason === "string" && reason !== "")) {

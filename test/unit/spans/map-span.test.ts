@@ -570,6 +570,50 @@ describe("chat messages", () => {
 
     expect(got.outputs).toEqual({ role: "assistant", content: "A", choices });
   });
+
+  // As agent-framework-core 1.23 writes the run of an agent.
+  test("the reply of an agent's run is its last message", () => {
+    const messages = [
+      {
+        role: "assistant",
+        parts: [{ type: "tool_call", id: "c1", name: "find", arguments: '{"city":"Bern"}' }],
+      },
+      { role: "tool", parts: [{ type: "tool_call_response", id: "c1", response: "sunny" }] },
+      { role: "assistant", parts: [{ type: "text", content: "It is sunny." }] },
+    ];
+
+    const got = eventOf({
+      attributes: {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.output.messages": JSON.stringify(messages),
+      },
+    });
+
+    const call = { type: "function", function: { name: "find", arguments: '{"city":"Bern"}' } };
+    expect(got.outputs).toEqual({
+      role: "assistant",
+      content: "It is sunny.",
+      messages: [
+        { role: "assistant", tool_calls: [{ id: "c1", ...call }] },
+        { role: "tool", content: "sunny", tool_call_id: "c1" },
+        { role: "assistant", content: "It is sunny." },
+      ],
+    });
+  });
+
+  // As openlit 1.45 writes a call of a model.
+  test("the call that a model asks for is no input of the model", () => {
+    const got = eventOf({
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.tool.call.arguments": '{"city": "Bern"}',
+        "gen_ai.input.messages": [{ role: "user", content: "Weather?" }],
+      },
+    });
+
+    expect(got.inputs).toEqual({ chat_history: [{ role: "user", content: "Weather?" }] });
+    expect(got.metadata).toMatchObject({ "gen_ai.tool.call.arguments": '{"city": "Bern"}' });
+  });
 });
 
 describe("OpenAI's Responses API", () => {
@@ -666,6 +710,27 @@ describe("OpenAI's Responses API", () => {
 
     expect(got.inputs).toMatchObject({ chat_history: history, input: expect.anything() as string });
     expect(got.outputs).toMatchObject({ ...reply, output: items });
+  });
+
+  test("the items that OpenInference lists for LiteLLM are one reply", () => {
+    const message = "llm.output_messages";
+    const parts = "message.contents.0.message_content";
+
+    const got = eventOf({
+      attributes: {
+        "openinference.span.kind": "LLM",
+        "input.value": "hi",
+        "output.value": JSON.stringify([{ role: "assistant", contents: [] }]),
+        [`${message}.0.message.role`]: "assistant",
+        [`${message}.0.${parts}.type`]: "reasoning",
+        [`${message}.0.${parts}.text`]: "I look.",
+        [`${message}.1.message.role`]: "assistant",
+        [`${message}.1.${parts}.type`]: "text",
+        [`${message}.1.${parts}.text`]: "Rain.",
+      },
+    });
+
+    expect(got.outputs).toEqual({ role: "assistant", reasoning: "I look.", content: "Rain." });
   });
 
   test("reasoning that the Agents SDK for JavaScript sends back is the assistant's", () => {

@@ -225,6 +225,17 @@ describe("messagesOf", () => {
     expect(got).toEqual({ inputs: [], outputs: [] });
   });
 
+  test("shows every choice of a span, whose choices are messages", () => {
+    const choices = [assistant("Sun."), assistant("Rain.")];
+
+    const got = messagesOf({ eventType: "model", outputs: { ...assistant("Sun."), choices } });
+
+    expect(texts(got.outputs)).toEqual([
+      ["assistant", "Sun."],
+      ["assistant", "Rain."],
+    ]);
+  });
+
   test("shows images that are in the event, and never one of another host", () => {
     const own = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
     const foreign = { type: "image_url", image_url: { url: "https://example.com/pixel.png" } };

@@ -72,8 +72,11 @@ export const genAi: Convention = {
     readHistory(draft);
     moveReply(draft, "gen_ai.output.messages");
     move(draft, "gen_ai.tool.definitions", "config", "tools", readDefinitions);
-    movePayload(draft, "gen_ai.tool.call.arguments", "inputs", "input");
-    movePayload(draft, "gen_ai.tool.call.result", "outputs", "result");
+    // OpenLIT repeats the call that a model asks for; its messages have it.
+    if (draft.eventType !== "model") {
+      movePayload(draft, "gen_ai.tool.call.arguments", "inputs", "input");
+      movePayload(draft, "gen_ai.tool.call.result", "outputs", "result");
+    }
     move(draft, "gen_ai.retrieval.documents", "outputs", "documents");
   },
 };

@@ -88,7 +88,14 @@ function readHistory(draft: Draft, isResponse: boolean): void {
 function readReply(draft: Draft, isResponse: boolean): void {
   if (hasReply(draft) || !hasPrefix(draft, "llm.output_messages.")) return;
   const messages = readMessageList(draft, "llm.output_messages.", "assistant", readMessage);
-  placeReply(draft, isResponse ? joinReplies(messages) : fillReply(draft, messages));
+  // LiteLLM's instrumentation shows neither the request nor the reply of a call of this API.
+  const isOfItems = isResponse || messages.some(isThought);
+  placeReply(draft, isOfItems ? joinReplies(messages) : fillReply(draft, messages));
+}
+
+/** Returns whether a message is an item of reasoning, which is no choice of its own. */
+function isThought(message: Message): boolean {
+  return "reasoning" in message && !("content" in message) && !("tool_calls" in message);
 }
 
 function isSilent(message: Message): boolean {

@@ -125,10 +125,11 @@ function outputMessages(outputs: Fields, isModel: boolean): readonly ChatMessage
   return text?.messages.map(({ message }) => message) ?? [];
 }
 
-/** A choice holds a message, or the text of a completion. */
+/** A choice holds a message, or the text of a completion; choices of spans are messages. */
 function choiceMessage(choice: unknown): unknown {
   if (!isFields(choice)) return null;
-  const { message, text } = choice;
+  const { message, text, role } = choice;
+  if (typeof role === "string") return choice;
   return withRole(message ?? (typeof text === "string" ? { content: text } : null));
 }
 
