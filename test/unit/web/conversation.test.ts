@@ -256,6 +256,7 @@ describe("messagesOf", () => {
       part: { type: "blob", modality: "image", mime_type: "image/png", content: "AAAA" },
     },
     { name: "Pydantic AI", part: { type: "binary", media_type: "image/png", content: "AAAA" } },
+    { name: "OpenLLMetry", part: { type: "uri", modality: "image", uri: png } },
     { name: "the AI SDK", part: { type: "blob", mime_type: null, content: png } },
     { name: "the AI SDK's earlier spans", part: { type: "image", image: png } },
     {

@@ -159,7 +159,7 @@ function toMedia(part: Fields): MessagePart | undefined {
 }
 
 function urlOf(part: Fields): string | undefined {
-  const { image_url: image, input_audio: audio, source, url, data } = part;
+  const { image_url: image, input_audio: audio, source, url, uri, data } = part;
   const inline = part["inlineData"] ?? part["inline_data"];
   const wrapped = openInferenceUrl(part);
   if (wrapped !== undefined) return wrapped;
@@ -172,6 +172,7 @@ function urlOf(part: Fields): string | undefined {
     return dataUrl(String(type), holder["data"]);
   }
   if (typeof url === "string") return url;
+  if (typeof uri === "string") return uri;
   const type = part["mediaType"] ?? part["media_type"] ?? part["mime_type"];
   return dataUrl(String(type), data ?? contentOfBlob(part) ?? part["image"]);
 }
