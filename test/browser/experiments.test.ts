@@ -79,6 +79,7 @@ describe("experiments", () => {
 
     await page.getByRole("row").filter({ hasText: "Run better" }).click();
     await page.getByRole("article", { name: "quality" }).waitFor();
+    await page.getByText("Order 3 is on its way, says better.").waitFor();
     const datapoints = page.getByRole("grid", { name: "Datapoints of the run" });
     await datapoints.getByText("Order 3?", { exact: true }).waitFor();
     await picture("experiment-run");

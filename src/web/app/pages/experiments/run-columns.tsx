@@ -49,8 +49,8 @@ export const runColumns: readonly Column<Run>[] = [
   { id: "cost", header: "Cost", width: 84, align: "end", cell: ({ id }) => <RunCost runId={id} /> },
   {
     id: "duration",
-    header: "Median duration",
-    width: 124,
+    header: "Duration",
+    width: 84,
     align: "end",
     cell: ({ id }) => <RunDuration runId={id} />,
   },
@@ -94,7 +94,7 @@ function RunCost({ runId }: { readonly runId: string }) {
   return <UsageCost usage={useRunUsage(runId)} />;
 }
 
-/** The median of its sessions. */
+/** The median duration of its sessions. */
 function RunDuration({ runId }: { readonly runId: string }) {
   return <Duration value={useRunUsage(runId)?.durationP50} />;
 }

@@ -11,14 +11,18 @@ import { useRowPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { fromValue } from "../datasets/to-value.ts";
 import type { EventSummary } from "../traces/event-summary.ts";
-import { QuestionLine } from "../traces/summary-line.tsx";
+import { AnswerLine, QuestionLine } from "../traces/summary-line.tsx";
 import { useSummariesOf } from "../traces/use-event-summaries.ts";
 import { runRoute, type RunSearch } from "./route.tsx";
 import { namesOf } from "./score.ts";
 
-export type RunDatapointsProps = { readonly datapoints: readonly RunDatapoint[] };
+export type RunDatapointsProps = {
+  readonly datapoints: readonly RunDatapoint[];
+  /** Changes when outputs may have come since. */
+  readonly version: string;
+};
 
-export function RunDatapoints({ datapoints }: RunDatapointsProps) {
+export function RunDatapoints({ datapoints, version }: RunDatapointsProps) {
   const { projectId } = runRoute.useParams();
   const { show } = runRoute.useSearch();
   const setSearch = useSearchChange<RunSearch>();
@@ -33,6 +37,7 @@ export function RunDatapoints({ datapoints }: RunDatapointsProps) {
   );
   const summaries = useSummariesOf(
     useMemo(() => datapoints.map(({ sessionId }) => sessionId), [datapoints]),
+    version,
   );
   const rows = useMemo(
     () =>
@@ -95,6 +100,13 @@ const resultColumns: readonly Column<Row>[] = [
     width: 220,
     grow: 3,
     cell: ({ summary }) => <QuestionLine summary={summary} />,
+  },
+  {
+    id: "output",
+    header: "Output",
+    width: 220,
+    grow: 3,
+    cell: ({ summary }) => <AnswerLine summary={summary} />,
   },
 ];
 

@@ -80,7 +80,7 @@ export function RunPage() {
           ) : (
             <p className="soft">No scores yet: an evaluator whose filters match makes them.</p>
           )}
-          <RunDatapoints datapoints={data.datapoints} />
+          <RunDatapoints datapoints={data.datapoints} version={`${run?.status} ${isActive}`} />
         </div>
       ) : error ? (
         <ErrorState error={error} onRetry={() => void refetch()} />

@@ -13,13 +13,13 @@ export type SummaryLineProps = {
 
 const titleMax = 600;
 
-export type QuestionLineProps = {
+export type RowLineProps = {
   /** Undefined while it is read, null without a preview. */
   readonly summary: EventSummary | null | undefined;
 };
 
 /** The question of a row whose summary is read after the row. */
-export function QuestionLine({ summary }: QuestionLineProps) {
+export function QuestionLine({ summary }: RowLineProps) {
   return (
     <SummaryLine
       text={summary?.question}
@@ -27,6 +27,11 @@ export function QuestionLine({ summary }: QuestionLineProps) {
       hasNone={summary === null}
     />
   );
+}
+
+/** The answer of such a row; its question says that there is no preview. */
+export function AnswerLine({ summary }: RowLineProps) {
+  return <SummaryLine text={summary?.answer} isAnswer isLoading={summary === undefined} />;
 }
 
 export function SummaryLine(props: SummaryLineProps) {

@@ -26,16 +26,17 @@ export function useEventSummaries(list: List<EventRow>, round: number): readonly
 
 /**
  * Returns questions and answers of events by id, for rows that name events: undefined while they
- * are read, null without a preview. A summary is read once, so a later answer is absent.
+ * are read, null without a preview. A summary is read once for each version.
  */
 export function useSummariesOf(
   eventIds: readonly string[],
+  version = "once",
 ): ReadonlyMap<string, EventSummary | null | undefined> {
   // Lists that refresh themselves bring the same ids in new arrays.
   const key = eventIds.join(" ");
   const wanted = useMemo(
-    () => (key === "" ? [] : key.split(" ").map((id) => ({ id, version: "once" }))),
-    [key],
+    () => (key === "" ? [] : key.split(" ").map((id) => ({ id, version }))),
+    [key, version],
   );
   const summaryOf = useSummaries(store, wanted);
   return useMemo(() => new Map(wanted.map(({ id }) => [id, summaryOf(id)])), [wanted, summaryOf]);
