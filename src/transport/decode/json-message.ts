@@ -16,8 +16,9 @@ import { isJsonObject } from "../../base/json.ts";
 import { listItemsMax, messageDepthMax } from "../../base/limits.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import { isLarge } from "../encode/large.ts";
-import { FieldFault } from "../rest/field-fault.ts";
+import { atIndex, FieldFault, withinField } from "../rest/field-fault.ts";
 import { checkFreeForm } from "../rest/json-values.ts";
+import { findJsonFault } from "./json-fault.ts";
 import { isLooseField, isStructField, oneofBytes, shapeOf } from "./protobuf-shape.ts";
 import {
   countLoose,
@@ -36,9 +37,9 @@ type Reading = {
 };
 
 /**
- * Returns the message of a JSON value. Throws MALFORMED_BODY if the value does not fit,
- * INVALID_ARGUMENT if a list is too long, and BODY_TOO_LARGE or OVERLOADED if there is no memory
- * for the message.
+ * Returns the message of a JSON value. Throws INVALID_ARGUMENT naming the field that does not fit,
+ * MALFORMED_BODY if the value does not fit for another cause, INVALID_ARGUMENT if a list is too
+ * long, and BODY_TOO_LARGE or OVERLOADED if there is no memory for the message.
  */
 export async function messageFromJson(
   desc: DescMessage,
@@ -50,9 +51,15 @@ export async function messageFromJson(
     loose: { count: 0 },
     memory: gatherMemory(memory),
   };
-  const message = await readMessage(desc, json, reading, 0);
-  reading.memory.end();
-  return message;
+  try {
+    const message = await readMessage(desc, json, reading, 0);
+    reading.memory.end();
+    return message;
+  } catch (error) {
+    if (!(error instanceof FieldFault)) throw error;
+    const text = error.path === "" ? `the body ${error.message}` : error.text;
+    throw new ServiceError("INVALID_ARGUMENT", text, { cause: error });
+  }
 }
 
 /** Reads a message: its large fields one by one, all others at once. */
@@ -77,7 +84,11 @@ async function readMessage(
   }
   const message = readNow(desc, rest, reading);
   for (const [field, value] of parts) {
-    setField(message, field, await readPart(field, value, reading, depth));
+    try {
+      setField(message, field, await readPart(field, value, reading, depth));
+    } catch (error) {
+      throw withinField(error, field.name);
+    }
   }
   return message;
 }
@@ -100,25 +111,26 @@ async function readPart(
   const { message: desc } = field;
   if (!desc) throw new Error(`${field.name} is no message`);
   if (field.fieldKind !== "list") {
-    if (isStructField(field)) return asBucket(field, value);
+    if (isStructField(field)) return asBucket(value);
     return readMessage(desc, value, reading, depth + 1);
   }
   const items = value as readonly unknown[];
   if (items.length > listItemsMax) throw tooManyItems(field.name);
   const list: unknown[] = [];
-  for (const item of items) list.push(await readMessage(desc, item, reading, depth + 1));
+  for (const [index, item] of items.entries()) {
+    try {
+      list.push(await readMessage(desc, item, reading, depth + 1));
+    } catch (error) {
+      throw atIndex(error, index);
+    }
+  }
   return list;
 }
 
 /** Checks a bucket and returns it unchanged: buckets are held as JSON. */
-function asBucket(field: DescField, value: unknown): unknown {
-  try {
-    checkFreeForm(value);
-    return value;
-  } catch (error) {
-    if (!(error instanceof FieldFault)) throw error;
-    throw new ServiceError("INVALID_ARGUMENT", error.within(field.name).text, { cause: error });
-  }
+function asBucket(value: unknown): unknown {
+  checkFreeForm(value);
+  return value;
 }
 
 function setField(message: Message, field: DescField, value: unknown): void {
@@ -132,7 +144,8 @@ function readNow(desc: DescMessage, json: unknown, reading: Reading): Message {
   try {
     return fromJson(desc, json as JsonValue, readOptions);
   } catch (cause) {
-    throw new ServiceError("MALFORMED_BODY", (cause as Error).message, { cause });
+    const fault = findJsonFault(desc, json);
+    throw fault ?? new ServiceError("MALFORMED_BODY", (cause as Error).message, { cause });
   }
 }
 

@@ -3,7 +3,6 @@
 import {
   create,
   fromJson,
-  type JsonObject,
   type JsonValue,
   type MessageInitShape,
   toJson,
@@ -50,14 +49,49 @@ describe("messageFromJson", () => {
     );
   });
 
-  test.each<{ name: string; json: JsonObject }>([
-    { name: "an empty item", json: { events: [null, { inputs: { long } }] } },
-    { name: "a list that is none", json: { events: { inputs: { long } } } },
-    { name: "a bucket that is none", json: { events: [{ inputs: [long] }] } },
-    { name: "a name of the wrong type", json: { events: [{ inputs: { long }, eventName: 1 }] } },
-  ])("refuses $name", async ({ json }) => {
+  const bucket = { inputs: { long } };
+
+  test.each<{ name: string; json: JsonValue; want: string }>([
+    {
+      name: "an empty item",
+      json: { events: [null, bucket] },
+      want: "events[0]: must be an object",
+    },
+    {
+      name: "an item that is a list",
+      json: { events: [{}, []] },
+      want: "events[1]: must be an object",
+    },
+    { name: "a list that is none", json: { events: bucket }, want: "events: must be an array" },
+    {
+      name: "a bucket that is none",
+      json: { events: [{ inputs: [long] }] },
+      want: "events[0].inputs: must be an object",
+    },
+    {
+      name: "a small bucket that is none",
+      json: { events: [{}, { inputs: "a" }] },
+      want: "events[1].inputs: must be an object",
+    },
+    {
+      name: "a name of the wrong type",
+      json: { events: [{ ...bucket, eventName: 1 }] },
+      want: "events[0].eventName: must be a string",
+    },
+    { name: "a list", json: [], want: "the body must be an object" },
+  ])("refuses $name and names it", async ({ json, want }) => {
+    await expect(messageFromJson(batch, json, noLimit())).rejects.toMatchObject({
+      reason: "INVALID_ARGUMENT",
+      message: want,
+    });
+  });
+
+  test("refuses what only REST accepts in Protobuf's words", async () => {
+    const json = { events: [{ startTime: "2026-11-01T00:00:00Z" }] };
+
     await expect(messageFromJson(batch, json, noLimit())).rejects.toMatchObject({
       reason: "MALFORMED_BODY",
+      message: expect.stringContaining("start_time") as string,
     });
   });
 
@@ -95,7 +129,7 @@ describe("messageFromJson", () => {
 
     await expect(messageFromJson(batch, json, noLimit())).rejects.toMatchObject({
       reason: "INVALID_ARGUMENT",
-      message: "inputs.deep[0]: must be a finite number",
+      message: "events[0].inputs.deep[0]: must be a finite number",
     });
   });
 
@@ -111,7 +145,7 @@ describe("messageFromJson", () => {
     const got = await messageFromJson(row.desc, json, noLimit()).catch((error: unknown) => error);
 
     if (outer === "unknown") expect(got).toMatchObject({ events: [] });
-    else expect(got).toMatchObject({ reason: "MALFORMED_BODY" });
+    else expect(got).toMatchObject({ reason: "INVALID_ARGUMENT" });
   });
 
   test("takes the memory of bytes, which JSON has as base64", async () => {
