@@ -11,7 +11,6 @@ import {
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest } from "@connectrpc/connect-node";
 import { messageDepthMax, requestStreamStalls, streamedCallBytes } from "../base/limits.ts";
-import type { Reservation } from "../base/byte-budget.ts";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
@@ -123,9 +122,10 @@ async function readCall(
   method: DescMethod,
   values: ContextValues,
 ): Promise<void> {
+  assertDeadline(exchange, values.get(protocolKey));
   const memory = openMemory(options, exchange, { values, bodyClass: rpcBodyClassOf(method) });
   if (!read) {
-    openStreamed(exchange, method, memory);
+    openStreamed(exchange, method, values);
     return;
   }
   const { framing, compression } = read;
@@ -138,14 +138,23 @@ async function readCall(
 }
 
 /**
- * Reserves memory for a stream of messages, which Connect reads itself. Throws MALFORMED_BODY for a
- * unary or server-streaming call with a foreign content type; Connect refuses unknown compressions.
+ * Reserves memory for a stream of messages, which Connect reads itself. Refuses a unary or
+ * server-streaming call with a foreign content type or an unknown compression.
  */
-function openStreamed(exchange: Exchange, method: DescMethod, memory: Reservation): void {
-  if (!isReadByUs(method)) memory.grow(streamedCallBytes);
-  else if (!framingOf(exchange)) {
+function openStreamed(exchange: Exchange, method: DescMethod, values: ContextValues): void {
+  if (!isReadByUs(method)) {
+    values.get(memoryKey)?.grow(streamedCallBytes);
+    return;
+  }
+  const { encodingHeader } = framingOf(exchange) ?? {};
+  if (encodingHeader === undefined) {
     throw new ServiceError("MALFORMED_BODY", "Content-Type: is not one of gRPC or Connect");
   }
+  const known = rpcCompressions().map(({ name }) => name);
+  const acceptHeader = encodingHeader.replace(/(content-)?encoding/, "accept-encoding");
+  values.get(answerMetadataKey)?.header.set(acceptHeader, known.join(","));
+  const message = `${encodingHeader}: must be ${known.join(", ")} or identity`;
+  throw new ServiceError("NOT_IMPLEMENTED", message);
 }
 
 function isReadByUs({ methodKind }: DescMethod): boolean {
@@ -194,6 +203,23 @@ async function serve(
   }
 }
 
+/** Refuses a deadline of the wrong form, which Connect would refuse without a reason. */
+function assertDeadline({ request }: Exchange, protocol: string): void {
+  const { name, pattern, words } = deadlineForms[protocol === "connect" ? "connect" : "grpc"];
+  const value = headerOf(request, name);
+  if (value === undefined || pattern.test(value)) return;
+  throw new ServiceError("INVALID_ARGUMENT", `${name}: must be ${words}`);
+}
+
+const deadlineForms = {
+  connect: { name: "connect-timeout-ms", pattern: /^\d{1,10}$/, words: "1 to 10 digits" },
+  grpc: {
+    name: "grpc-timeout",
+    pattern: /^\d{1,8}[HMSmun]$/,
+    words: "1 to 8 digits and one of H, M, S, m, u and n",
+  },
+};
+
 /** Longest time of a timer, which ends at once where it is set to more. */
 const timerMsMax = 2 ** 31 - 1;
 
@@ -205,7 +231,7 @@ function removeDistantDeadline(header: Headers): void {
   }
 }
 
-/** Forms of long deadlines; Connect reads the short ones, and refuses others. */
+/** Forms of long deadlines; Connect reads the short ones. */
 const deadlinePatterns = {
   "grpc-timeout": /^(\d{1,8})([HMS])$/,
   "connect-timeout-ms": /^(\d{1,10})$/,
@@ -238,7 +264,7 @@ function withoutMessage(
 /**
  * Passes on the bytes of a client's stream to a method that takes a stream. Fails with BODY_TIMEOUT
  * if no bytes arrive within the stall time or if the whole stream takes too long. Unary calls come
- * here only to be refused by Connect.
+ * here only to be refused by `readCall`.
  */
 async function* streamed(
   bytes: AsyncIterator<Uint8Array>,

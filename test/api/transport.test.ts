@@ -82,20 +82,32 @@ afterAll(() => service.stop());
 
 const auth = { authorization: keyOf("project") };
 
-const transports: readonly { name: string; open: () => Transport }[] = [
-  { name: "gRPC", open: () => createGrpcTransport({ baseUrl: service.url }) },
+type Sending = Pick<Parameters<typeof createGrpcTransport>[0], "sendCompression">;
+
+const transports: readonly { name: string; open: (sending?: Sending) => Transport }[] = [
+  {
+    name: "gRPC",
+    open: (sending) => createGrpcTransport({ baseUrl: service.url, ...sending }),
+  },
   {
     name: "gRPC-Web",
-    open: () => createGrpcWebTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+    open: (sending) =>
+      createGrpcWebTransport({ baseUrl: service.url, httpVersion: "1.1", ...sending }),
   },
   {
     name: "Connect over HTTP/1.1",
-    open: () => createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+    open: (sending) =>
+      createConnectTransport({ baseUrl: service.url, httpVersion: "1.1", ...sending }),
   },
   {
     name: "Connect JSON over HTTP/2",
-    open: () =>
-      createConnectTransport({ baseUrl: service.url, httpVersion: "2", useBinaryFormat: false }),
+    open: (sending) =>
+      createConnectTransport({
+        baseUrl: service.url,
+        httpVersion: "2",
+        useBinaryFormat: false,
+        ...sending,
+      }),
   },
 ];
 
@@ -173,6 +185,30 @@ describe.each(transports)("over $name", ({ open }) => {
     ]);
   });
 
+  test("an unknown compression is Unimplemented with a reason", async () => {
+    const same = (bytes: Uint8Array) => Promise.resolve(bytes.slice());
+    const snappy = { name: "snappy", compress: same, decompress: same };
+    const events = createClient(EventService, open({ sendCompression: snappy }));
+    const event = { eventId: "a".repeat(2_000) };
+
+    const error = await failureOf(events.createEvent({ event }, { headers: auth }));
+
+    expect(error.code).toBe(Code.Unimplemented);
+    expect(error.rawMessage).toMatch(/^(grpc|content)-encoding: must be gzip, br, zstd or identi/);
+    expect(error.findDetails(ErrorInfoSchema)[0]?.reason).toBe("NOT_IMPLEMENTED");
+  });
+
+  test("a deadline of the wrong form is InvalidArgument with a reason", async () => {
+    const events = createClient(EventService, open());
+    const headers = { ...auth, "grpc-timeout": "soon", "connect-timeout-ms": "soon" };
+
+    const error = await failureOf(events.updateEvent({ eventId: "a" }, { headers }));
+
+    expect(error.code).toBe(Code.InvalidArgument);
+    expect(error.rawMessage).toMatch(/^(grpc-timeout|connect-timeout-ms): must be 1 to /);
+    expect(error.findDetails(ErrorInfoSchema)[0]?.reason).toBe("INVALID_ARGUMENT");
+  });
+
   test("a rejected batch names its first fields in few bytes", async () => {
     const events = createClient(EventService, open());
 
@@ -237,6 +273,14 @@ describe.each(transports)("over $name", ({ open }) => {
 
     expect(got.status).toBe(HealthCheckResponse_ServingStatus.NOT_SERVING);
   });
+});
+
+test("an unknown compression over Connect is answered with the known ones", async () => {
+  const headers = { ...auth, "content-type": "application/json", "content-encoding": "snappy" };
+
+  const got = await rest("POST", "/waggle.v1.EventService/CreateEvent", { headers, body: "{}" });
+
+  expect([got.status, got.headers.get("accept-encoding")]).toEqual([501, "gzip,br,zstd"]);
 });
 
 describe("over REST", () => {
