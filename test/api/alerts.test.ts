@@ -256,7 +256,7 @@ test.each<{ name: string; change: JsonObject; field: string }>([
   expect(JSON.stringify(json)).toContain(`${field}: `);
 });
 
-test("an alert of another project is a 404, and no UUID a 400", async () => {
+test("an alert of another project is a 404, and no UUID too", async () => {
   const project = await givenAMetricProject(service);
   const other = await givenAMetricProject(service);
   const { alert } = await create(other, anAlert(receiver.url));
@@ -264,7 +264,7 @@ test("an alert of another project is a 404, and no UUID a 400", async () => {
   expect((await project.call(`GET /v1/alerts/${alert.id}`)).status).toBe(404);
   expect((await project.call(`POST /v1/alerts/${alert.id}/test`, {})).status).toBe(404);
   expect((await project.call(`GET /v1/alerts/${alert.id}/evaluations`)).status).toBe(404);
-  expect((await project.call("GET /v1/alerts/x/notifications")).status).toBe(400);
+  expect((await project.call("GET /v1/alerts/x/notifications")).status).toBe(404);
 });
 
 test("checks are listed before any time that a cursor says", async () => {

@@ -209,7 +209,7 @@ test("a test without a target is a 400, and the log of an absent budget a 404", 
   );
 
   expect(tested).toMatchObject({ status: 400, json: { errorCode: "INVALID_ARGUMENT" } });
-  expect(statuses).toEqual([404, 400, 400]);
+  expect(statuses).toEqual([404, 404, 400]);
 });
 
 test("a raised budget admits calls again; an inactive one neither counts nor refuses", async () => {

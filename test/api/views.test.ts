@@ -125,6 +125,14 @@ test("views and dashboards are found by the project's own path with a data plane
   expect(namesIn(await call(`GET ${path}/dashboards`))).toEqual(["d"]);
 });
 
+test("a view or dashboard of an id that is no UUID is a 404", async () => {
+  const call = await person(await givenAProject(service.database));
+
+  const answers = [await call("GET /v1/views/x"), await call("GET /v1/dashboards/x")];
+
+  expect(answers.map(({ status }) => status)).toEqual([404, 404]);
+});
+
 test("a chart that is deleted leaves the dashboards, and the other tiles stay", async () => {
   const tenant = await givenAProject(service.database);
   const ana = await person(tenant);

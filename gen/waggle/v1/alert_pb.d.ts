@@ -1030,7 +1030,7 @@ export declare const AlertService: GenService<{
     output: typeof ListAlertsResponseSchema;
   },
   /**
-   * Returns an alert. Fails with INVALID_ARGUMENT for an id that is no UUID, and with NOT_FOUND.
+   * Returns an alert. Fails with NOT_FOUND.
    *
    * @generated from rpc waggle.v1.AlertService.GetAlert
    */

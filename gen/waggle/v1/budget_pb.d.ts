@@ -562,8 +562,7 @@ export declare const BudgetService: GenService<{
     output: typeof ListBudgetsResponseSchema;
   },
   /**
-   * Returns a budget with its spend. Fails with INVALID_ARGUMENT for an id that is no UUID, and with
-   * NOT_FOUND.
+   * Returns a budget with its spend. Fails with NOT_FOUND.
    *
    * @generated from rpc waggle.v1.BudgetService.GetBudget
    */

@@ -388,7 +388,7 @@ export declare const DashboardService: GenService<{
     output: typeof ListDashboardsResponseSchema;
   },
   /**
-   * Returns a dashboard. Fails with INVALID_ARGUMENT for an id that is no UUID, and with NOT_FOUND.
+   * Returns a dashboard. Fails with NOT_FOUND.
    *
    * @generated from rpc waggle.v1.DashboardService.GetDashboard
    */

@@ -425,7 +425,7 @@ export declare const ViewService: GenService<{
     output: typeof ListViewsResponseSchema;
   },
   /**
-   * Returns a view. Fails with INVALID_ARGUMENT for an id that is no UUID, and with NOT_FOUND.
+   * Returns a view. Fails with NOT_FOUND.
    *
    * @generated from rpc waggle.v1.ViewService.GetView
    */

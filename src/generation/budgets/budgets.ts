@@ -203,8 +203,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 }
 
 async function findRow(sql: Sql, { projectId }: ProjectScope, id: string): Promise<BudgetRow> {
-  if (!isUuid(id)) refuse("budget_id", "must be a UUID");
-  const [row] = await store.listBudgets(sql, projectId, id);
+  const [row] = isUuid(id) ? await store.listBudgets(sql, projectId, id) : [];
   if (!row) throw new ServiceError("NOT_FOUND", "no such budget");
   return row;
 }

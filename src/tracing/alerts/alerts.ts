@@ -182,8 +182,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
 }
 
 async function findRow(sql: Sql, { projectId }: ProjectScope, id: string): Promise<AlertRow> {
-  if (!isUuid(id)) refuse("alert_id", "must be a UUID");
-  const [row] = await store.listAlerts(sql, projectId, { id, limit: 1 });
+  const [row] = isUuid(id) ? await store.listAlerts(sql, projectId, { id, limit: 1 }) : [];
   if (!row) throw new ServiceError("NOT_FOUND", "no such alert");
   return row;
 }

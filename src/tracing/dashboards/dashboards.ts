@@ -99,8 +99,7 @@ async function put(sql: Sql, project: ProjectScope, dashboard: NewDashboard): Pr
 }
 
 async function find(sql: Sql, { projectId }: ProjectScope, id: string): Promise<Dashboard> {
-  if (!isUuid(id)) refuse("dashboard_id", "must be a UUID");
-  const [dashboard] = await store.listDashboards(sql, projectId, id);
+  const [dashboard] = isUuid(id) ? await store.listDashboards(sql, projectId, id) : [];
   if (!dashboard) throw new ServiceError("NOT_FOUND", "no such dashboard");
   return dashboard;
 }
