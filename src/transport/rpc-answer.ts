@@ -15,6 +15,7 @@ import { memoryKey } from "../access/call.ts";
 import { encodeJsonInPieces, wholeBytesMax } from "./encode/json.ts";
 import { isLarge } from "./encode/large.ts";
 import { toPieces } from "./encode/protobuf.ts";
+import { withWellFormedTexts } from "./encode/well-formed.ts";
 import { type Exchange, hasUnreadBody } from "./exchange.ts";
 import { envelopeBytes, type Framing } from "./rpc-request.ts";
 import { endAnswer, writePieces } from "./write.ts";
@@ -37,8 +38,13 @@ export function largeAnswers(
       const holder = values.get(memoryKey)?.holder;
       return { ...response, message: inPieces(method, response.message, framing, holder) };
     }
-    if ((values.get(memoryKey)?.bytes() ?? 0) <= wholeBytesMax) return response;
-    return encodeUnary(response, framing, values);
+    const { message } = response;
+    const clean =
+      framing.codec === "json"
+        ? { ...response, message: withWellFormedTexts(method.output, message) }
+        : response;
+    if ((values.get(memoryKey)?.bytes() ?? 0) <= wholeBytesMax) return clean;
+    return encodeUnary(clean, framing, values);
   };
 }
 
@@ -64,7 +70,8 @@ async function* inPieces(
   holder: string | undefined,
 ): AsyncIterable<Message> {
   for await (const message of messages) {
-    yield codec === "proto" && isLarge(message) ? await toPieces(output, message, holder) : message;
+    if (codec === "json") yield withWellFormedTexts(output, message);
+    else yield isLarge(message) ? await toPieces(output, message, holder) : message;
   }
 }
 

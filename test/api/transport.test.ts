@@ -56,7 +56,7 @@ beforeAll(async () => {
     events: {
       updateEvent: ({ eventId }, context) => {
         givenMs = context.timeoutMs();
-        return { eventId, success: true };
+        return { eventId: eventId === "cut" ? "cut \ud83d" : eventId, success: true };
       },
       deleteEvent: ({ eventId }) => {
         if (eventId === "bug") throw new Error("secret");
@@ -183,6 +183,14 @@ describe.each(transports)("over $name", ({ open }) => {
     expect(error.findDetails(BadRequestSchema)).toMatchObject([
       { fieldViolations: [{ field: "event", description: "value is required" }] },
     ]);
+  });
+
+  test("a text with half a character is read with U+FFFD in its place", async () => {
+    const events = createClient(EventService, open());
+
+    const { eventId } = await events.updateEvent({ eventId: "cut" }, { headers: auth });
+
+    expect(eventId).toBe("cut \ufffd");
   });
 
   test("an unknown compression is Unimplemented with a reason", async () => {
