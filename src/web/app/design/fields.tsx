@@ -1,4 +1,4 @@
-// TextField and SelectField: a control with its label, hint and error in one element.
+// TextField, TextAreaField and SelectField: a control with its label, hint and error in one element.
 
 import {
   Field,
@@ -7,13 +7,15 @@ import {
   type InputProps,
   Select,
   type SelectProps,
+  TextArea,
+  type TextAreaProps,
 } from "./input.tsx";
 
 type Labelled = Omit<FieldProps, "children">;
 
 export type TextFieldProps = Labelled &
   Omit<InputProps, "id" | "isInvalid" | "onChange" | "value"> & {
-    readonly value: string;
+    readonly value: string | number;
     readonly onChange: (text: string) => void;
   };
 
@@ -22,8 +24,23 @@ export function TextField({ label, hint, error, onChange, ...rest }: TextFieldPr
   return (
     <Field label={label} hint={hint} error={error}>
       {(ids) => (
-        <Input {...rest} {...ids} step="any" onChange={(event) => onChange(event.target.value)} />
+        <Input step="any" {...rest} {...ids} onChange={(event) => onChange(event.target.value)} />
       )}
+    </Field>
+  );
+}
+
+export type TextAreaFieldProps = Labelled &
+  Omit<TextAreaProps, "id" | "isInvalid" | "onChange" | "value"> & {
+    readonly value: string;
+    readonly onChange: (text: string) => void;
+  };
+
+/** Several lines of text. */
+export function TextAreaField({ label, hint, error, onChange, ...rest }: TextAreaFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(ids) => <TextArea {...rest} {...ids} onChange={(event) => onChange(event.target.value)} />}
     </Field>
   );
 }

@@ -4,7 +4,8 @@ import { useEffect, useState } from "react";
 import { Button } from "./button.tsx";
 import { type FilterRow, filterTypeOf, type Operator, operatorsOf, takesValue } from "./filters.ts";
 import { formatCount } from "./format.ts";
-import { Field, Input, Select } from "./input.tsx";
+import { SelectField } from "./fields.tsx";
+import { Input, Select } from "./input.tsx";
 import { Skeleton } from "./states.tsx";
 
 /** A field of the catalogue. */
@@ -63,17 +64,13 @@ export function FilterEditor({ filter, fields, suggest, onDone }: FilterEditorPr
         apply(text);
       }}
     >
-      <Field label={filter.field} hint={`Recorded as ${recorded}`}>
-        {({ id, ...texts }) => (
-          <Select
-            id={id}
-            aria-describedby={texts["aria-describedby"]}
-            value={operator}
-            options={operatorsOf(recorded).map((one) => ({ value: one, label: one }))}
-            onChange={(next) => setOperator(next as Operator)}
-          />
-        )}
-      </Field>
+      <SelectField
+        label={filter.field}
+        hint={`Recorded as ${recorded}`}
+        value={operator}
+        options={operatorsOf(recorded).map((one) => ({ value: one, label: one }))}
+        onChange={(next) => setOperator(next as Operator)}
+      />
       {takesValue(operator) ? <ValueInput type={type} text={text} onChange={setText} /> : null}
       {takesValue(operator) && type === "string" && suggest ? (
         <Suggestions field={filter.field} text={text} suggest={suggest} onPick={apply} />

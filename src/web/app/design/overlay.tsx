@@ -4,21 +4,31 @@
 
 import { X } from "lucide-react";
 import { Dialog as Primitive } from "radix-ui";
-import { type ReactNode, type SyntheticEvent, useState } from "react";
+import { type ReactNode, type SyntheticEvent, useId, useState } from "react";
 import type { ApiError } from "../api/errors.ts";
-import { Button, IconButton } from "./button.tsx";
+import { Button, type ButtonProps, IconButton } from "./button.tsx";
 import { useEscape } from "./escape.ts";
+import { TextField } from "./fields.tsx";
 import { useFocusReturn } from "./focus-return.ts";
 import { ErrorState } from "./states.tsx";
-import { Field, Input } from "./input.tsx";
 import "./overlay.css";
 
+export type DialogAct = Pick<ButtonProps, "variant" | "disabled" | "busyLabel"> & {
+  readonly label: string;
+  readonly run: () => void;
+  /** Makes the content a form, so that Enter in one of its fields runs the act too. */
+  readonly isForm?: boolean;
+};
+
 export type DialogProps = {
-  readonly isOpen: boolean;
+  /** Default true, for a dialog that is rendered while it is open. */
+  readonly isOpen?: boolean;
   readonly onClose: () => void;
   readonly title: string;
   readonly description?: ReactNode;
-  /** Buttons at the bottom right, the main one last. */
+  /** The button that does what the dialog is for, beside one that cancels. */
+  readonly act?: DialogAct | undefined;
+  /** Buttons at the bottom right in place of these two, the main one last. */
   readonly actions?: ReactNode;
   readonly width?: "narrow" | "medium" | "wide";
   /** True while closing would lose more than typed text: then only buttons close it. */
@@ -27,8 +37,9 @@ export type DialogProps = {
 };
 
 export function Dialog(props: DialogProps) {
-  const { isOpen, onClose, title, description, actions, children } = props;
-  const { width = "medium" } = props;
+  const formId = useId();
+  const { isOpen = true, onClose, title, description, act, children } = props;
+  const { width = "medium", actions = act && <ActButtons {...{ act, formId, onClose }} /> } = props;
   const [isTyped, setTyped] = useState(false);
   const { remember, onCloseAutoFocus } = useFocusReturn();
   if (isTyped && !isOpen) setTyped(false);
@@ -37,6 +48,10 @@ export function Dialog(props: DialogProps) {
     if (!isSticky) onClose();
   };
   const onEscapeKeyDown = useEscape(isOpen, close);
+  const body = {
+    className: "dialog-body",
+    onInput: (event: SyntheticEvent) => isText(event) && setTyped(true),
+  };
   return (
     <Primitive.Root open={isOpen} onOpenChange={(open) => !open && close()}>
       <Primitive.Portal>
@@ -62,16 +77,42 @@ export function Dialog(props: DialogProps) {
               <div className="dialog-description">{description}</div>
             </Primitive.Description>
           )}
-          {children === undefined ? null : (
-            <div className="dialog-body" onInput={(event) => isText(event) && setTyped(true)}>
+          {children === undefined ? null : act?.isForm === true ? (
+            <form {...body} id={formId} onSubmit={(event) => submit(event, act.run)}>
               {children}
-            </div>
+            </form>
+          ) : (
+            <div {...body}>{children}</div>
           )}
           {actions === undefined ? null : <footer>{actions}</footer>}
         </Primitive.Content>
       </Primitive.Portal>
     </Primitive.Root>
   );
+}
+
+type ActButtonsProps = {
+  readonly act: DialogAct;
+  readonly formId: string;
+  readonly onClose: () => void;
+};
+
+function ActButtons({ act, formId, onClose }: ActButtonsProps) {
+  const { label, run, isForm, ...rest } = act;
+  const does = isForm === true ? { type: "submit" as const, form: formId } : { onClick: run };
+  return (
+    <>
+      <Button onClick={onClose}>Cancel</Button>
+      <Button variant="primary" {...rest} {...does}>
+        {label}
+      </Button>
+    </>
+  );
+}
+
+function submit(event: SyntheticEvent, run: () => void): void {
+  event.preventDefault();
+  run();
 }
 
 /** Returns whether an input is of text, not a choice, which is quickly made again. */
@@ -142,10 +183,7 @@ export function Drawer({ isOpen, onClose, title, side = "right", children }: Dra
   );
 }
 
-export type ConfirmDialogProps = {
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-  readonly title: string;
+export type ConfirmDialogProps = Pick<DialogProps, "isOpen" | "onClose" | "title"> & {
   /** Effect of the action, and whether it can be undone. */
   readonly description: ReactNode;
   /** Label of the button that does it, a verb with its object. */
@@ -159,45 +197,26 @@ export type ConfirmDialogProps = {
 };
 
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { isOpen, onClose, title, description, action, busyLabel, isBusy, error } = props;
-  const { typedName, onConfirm } = props;
+  const { isOpen = true, action, busyLabel, isBusy, error, typedName, onConfirm, ...rest } = props;
   const [typed, setTyped] = useState("");
   // The error of an earlier try, which may have been about something else.
   const [earlier, setEarlier] = useState(error);
   if (!isOpen && earlier !== error) setEarlier(error);
-  const isReady = typedName === undefined || typed === typedName;
   return (
     <Dialog
+      {...rest}
       isOpen={isOpen}
-      onClose={onClose}
-      title={title}
-      description={description}
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="danger"
-            disabled={!isReady}
-            busyLabel={isBusy && busyLabel}
-            onClick={onConfirm}
-          >
-            {action}
-          </Button>
-        </>
-      }
+      act={{
+        label: action,
+        variant: "danger",
+        disabled: typedName !== undefined && typed !== typedName,
+        busyLabel: isBusy && busyLabel,
+        run: onConfirm,
+      }}
     >
       {typedName === undefined ? undefined : (
-        <Field label={`Type “${typedName}” to confirm`}>
-          {({ isInvalid, ...ids }) => (
-            <Input
-              {...ids}
-              isInvalid={isInvalid}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField label={`Type “${typedName}” to confirm`} value={typed} onChange={setTyped} />
       )}
       {error && error !== earlier ? <ErrorState error={error} isInline /> : null}
     </Dialog>

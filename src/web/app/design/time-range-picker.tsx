@@ -3,7 +3,7 @@
 import { Calendar } from "lucide-react";
 import { useState } from "react";
 import { Button } from "./button.tsx";
-import { Field, Input } from "./input.tsx";
+import { TextField } from "./fields.tsx";
 import { Popover } from "./popover.tsx";
 import {
   boundsOf,
@@ -83,30 +83,15 @@ function CustomRange({ value, onChange }: TimeRangePickerProps) {
         if (range) onChange(range);
       }}
     >
-      <Field label="From">
-        {({ isInvalid, ...ids }) => (
-          <Input
-            {...ids}
-            isInvalid={isInvalid}
-            type="datetime-local"
-            step={1}
-            value={from}
-            onChange={(event) => setFrom(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="To" error={range ? undefined : faultOf(fromMs, toMs)}>
-        {({ isInvalid, ...ids }) => (
-          <Input
-            {...ids}
-            isInvalid={isInvalid}
-            type="datetime-local"
-            step={1}
-            value={to}
-            onChange={(event) => setTo(event.target.value)}
-          />
-        )}
-      </Field>
+      <TextField label="From" type="datetime-local" step={1} value={from} onChange={setFrom} />
+      <TextField
+        label="To"
+        error={range ? undefined : faultOf(fromMs, toMs)}
+        type="datetime-local"
+        step={1}
+        value={to}
+        onChange={setTo}
+      />
       <Button type="submit" size="small" disabled={!range}>
         Apply
       </Button>

@@ -19,7 +19,6 @@ const description =
 export function SignInAgain() {
   return (
     <Dialog
-      isOpen
       isSticky
       onClose={() => undefined}
       title="Your sign-in has ended"

@@ -5,8 +5,8 @@ import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { SelectField, TextField } from "../../design/fields.tsx";
-import { Field, TextArea } from "../../design/input.tsx";
+import { SelectField, TextAreaField, TextField } from "../../design/fields.tsx";
+import { Field } from "../../design/input.tsx";
 import { fieldsOf, measureFields } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
 import { FieldPicker } from "../charts/field-picker.tsx";
@@ -58,17 +58,13 @@ export function AlertForm({ draft, error, isNew, onChange }: AlertFormProps) {
       <Measured draft={draft} fault={fault} set={set} />
       <Triggers draft={draft} fault={fault} set={set} />
       <TargetFields draft={draft} error={error} isNew={isNew} set={set} />
-      <Field label="Description" hint="Stands in the notification.">
-        {({ isInvalid, ...ids }) => (
-          <TextArea
-            {...ids}
-            isInvalid={isInvalid}
-            maxLength={10_000}
-            value={draft.description}
-            onChange={(event) => set({ description: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextAreaField
+        label="Description"
+        hint="Stands in the notification."
+        maxLength={10_000}
+        value={draft.description}
+        onChange={(text) => set({ description: text })}
+      />
     </form>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
@@ -99,45 +99,19 @@ function NameDialog({ dashboard, onClose, onDone }: NameDialogProps) {
   };
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={dashboard ? "Rename the dashboard" : "New dashboard"}
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            form="dashboard-name"
-            type="submit"
-            disabled={name.trim() === ""}
-            busyLabel={isBusy && "Saving…"}
-          >
-            {dashboard ? "Rename" : "Create dashboard"}
-          </Button>
-        </>
-      }
+      act={{
+        label: dashboard ? "Rename" : "Create dashboard",
+        isForm: true,
+        disabled: name.trim() === "",
+        busyLabel: isBusy && "Saving…",
+        run: save,
+      }}
     >
-      <form
-        id="dashboard-name"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (name.trim() !== "") save();
-        }}
-      >
-        <Field label="Name">
-          {({ isInvalid, ...ids }) => (
-            <Input
-              {...ids}
-              isInvalid={isInvalid}
-              autoFocus
-              maxLength={256}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-      </form>
+      <TextField label="Name" autoFocus maxLength={256} value={name} onChange={setName} />
+
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );

@@ -7,7 +7,8 @@ import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Field, Select } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { useAnswer } from "./chart-answer.tsx";
@@ -150,19 +151,15 @@ function SplitFields({ question, fields, error, isNeeded, onChange }: SplitField
         )}
       </Field>
       {splitBy === undefined ? null : (
-        <Field label="Values shown">
-          {({ isInvalid, ...ids }) => (
-            <Input
-              {...ids}
-              isInvalid={isInvalid}
-              type="number"
-              min={1}
-              max={50}
-              value={splits}
-              onChange={(event) => onChange({ splits: Math.max(1, Number(event.target.value)) })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Values shown"
+          type="number"
+          step={1}
+          min={1}
+          max={50}
+          value={splits}
+          onChange={(text) => onChange({ splits: Math.max(1, Number(text)) })}
+        />
       )}
     </div>
   );
@@ -192,18 +189,15 @@ function BucketField({ question, error, onChange }: PartProps) {
   }
   if (kind !== "histogram") return null;
   return (
-    <Field label="Bars" error={error}>
-      {({ isInvalid, ...ids }) => (
-        <Input
-          {...ids}
-          isInvalid={isInvalid}
-          type="number"
-          min={1}
-          max={200}
-          value={bars}
-          onChange={(event) => onChange({ bars: Math.max(1, Number(event.target.value)) })}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Bars"
+      error={error}
+      type="number"
+      step={1}
+      min={1}
+      max={200}
+      value={bars}
+      onChange={(text) => onChange({ bars: Math.max(1, Number(text)) })}
+    />
   );
 }

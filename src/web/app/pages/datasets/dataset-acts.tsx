@@ -46,7 +46,6 @@ function DeleteDataset({ dataset, onClose }: Omit<DatasetActsProps, "act">) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title="Delete this dataset?"
       description="Its versions go too, for good. Its datapoints stay in the project."

@@ -3,8 +3,7 @@
 import { useState } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, Input, TextArea } from "../../design/input.tsx";
+import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 
@@ -34,54 +33,25 @@ export function DatasetNameDialog({ dataset, onClose, onCreated }: DatasetNameDi
   const error = create.error ?? update.error;
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={dataset ? "Rename dataset" : "Create dataset"}
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            type="submit"
-            form="dataset-name"
-            disabled={name.trim() === ""}
-            busyLabel={(create.isPending || update.isPending) && "Saving"}
-          >
-            {dataset ? "Save dataset" : "Create dataset"}
-          </Button>
-        </>
-      }
+      act={{
+        label: dataset ? "Save dataset" : "Create dataset",
+        isForm: true,
+        disabled: name.trim() === "",
+        busyLabel: (create.isPending || update.isPending) && "Saving",
+        run: submit,
+      }}
     >
-      <form
-        id="dataset-name"
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        <Field label="Name">
-          {(ids) => (
-            <Input
-              {...ids}
-              maxLength={256}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Description" hint="The purpose, for those who find it later.">
-          {(ids) => (
-            <TextArea
-              {...ids}
-              value={description}
-              onChange={(event) => setDescription(event.target.value)}
-            />
-          )}
-        </Field>
-        {error ? <ErrorState error={error} isInline /> : null}
-      </form>
+      <TextField label="Name" maxLength={256} value={name} onChange={setName} />
+      <TextAreaField
+        label="Description"
+        hint="The purpose, for those who find it later."
+        value={description}
+        onChange={setDescription}
+      />
+      {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }

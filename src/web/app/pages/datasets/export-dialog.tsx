@@ -5,7 +5,6 @@ import type { Dataset } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { ApiError } from "../../api/errors.ts";
 import { readFile, saveFile } from "../../api/file.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { Button } from "../../design/button.tsx";
 import { formatBytes } from "../../design/format.ts";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
@@ -51,23 +50,15 @@ export function ExportDialog({ dataset, onClose }: ExportDialogProps) {
   };
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Export dataset"
       description={`Version ${dataset.version}, in a form that can be imported again.`}
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            busyLabel={bytes !== undefined && "Exporting"}
-            onClick={() => void run()}
-          >
-            Export dataset
-          </Button>
-        </>
-      }
+      act={{
+        label: "Export dataset",
+        busyLabel: bytes !== undefined && "Exporting",
+        run: () => void run(),
+      }}
     >
       <div className="form">
         <Segments

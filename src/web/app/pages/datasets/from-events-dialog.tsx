@@ -5,7 +5,6 @@ import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { formatCounted } from "../../design/format.ts";
@@ -49,24 +48,16 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
   const error = add.error ?? found.error;
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Add datapoints from events"
       description="The ground truth is that of the feedback or, without one, the outputs."
       width="wide"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={count === undefined || count === 0}
-            busyLabel={add.isPending && "Adding"}
-            onClick={() => add.mutate({ ...chosen, selectAll: true, datasetId })}
-          >
-            {count === undefined ? "Add events" : `Add ${formatCounted(count, "event")}`}
-          </Button>
-        </>
-      }
+      act={{
+        label: count === undefined ? "Add events" : `Add ${formatCounted(count, "event")}`,
+        disabled: count === undefined || count === 0,
+        busyLabel: add.isPending && "Adding",
+        run: () => add.mutate({ ...chosen, selectAll: true, datasetId }),
+      }}
     >
       <div className="form">
         <div className="form-row">

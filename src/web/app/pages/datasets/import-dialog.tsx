@@ -5,7 +5,8 @@ import { useState } from "react";
 import type { ImportDatasetResponse } from "../../../../../gen/waggle/v1/dataset_file_pb.js";
 import { Button } from "../../design/button.tsx";
 import { formatBytes, formatExactCount } from "../../design/format.ts";
-import { Checkbox, Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Checkbox } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Progress } from "../../design/states.tsx";
 import { FileDrop } from "./file-drop.tsx";
@@ -34,7 +35,6 @@ export function ImportDialog({ datasetId, onClose }: ImportDialogProps) {
   const isDone = progress?.done === true;
   return (
     <Dialog
-      isOpen
       isSticky={isRunning}
       onClose={onClose}
       title="Import a file"
@@ -66,15 +66,13 @@ export function ImportDialog({ datasetId, onClose }: ImportDialogProps) {
         />
         {isMapped
           ? mapped.map(({ key, label }) => (
-              <Field key={key} label={label} hint="Names with commas between them.">
-                {(ids) => (
-                  <Input
-                    {...ids}
-                    value={mapping[key]}
-                    onChange={({ target }) => setMapping({ ...mapping, [key]: target.value })}
-                  />
-                )}
-              </Field>
+              <TextField
+                key={key}
+                label={label}
+                hint="Names with commas between them."
+                value={mapping[key]}
+                onChange={(text) => setMapping({ ...mapping, [key]: text })}
+              />
             ))
           : null}
         {progress ? <ImportProgress progress={progress} /> : null}

@@ -3,7 +3,6 @@
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -30,23 +29,15 @@ export function NewDatapointDialog({ datasetId, onClose }: NewDatapointDialogPro
   };
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Add datapoint"
       width="wide"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={form.content === undefined}
-            busyLabel={create.isPending && "Adding"}
-            onClick={submit}
-          >
-            Add datapoint
-          </Button>
-        </>
-      }
+      act={{
+        label: "Add datapoint",
+        disabled: form.content === undefined,
+        busyLabel: create.isPending && "Adding",
+        run: submit,
+      }}
     >
       <DatapointForm form={form} onSubmit={submit} />
       {create.error ? <ErrorState error={create.error} isInline /> : null}

@@ -6,8 +6,8 @@ import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { SelectField, TextField } from "../../design/fields.tsx";
-import { Field, Switch, TextArea } from "../../design/input.tsx";
+import { SelectField, TextAreaField, TextField } from "../../design/fields.tsx";
+import { Switch } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { fieldsOf } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
@@ -126,20 +126,13 @@ function Passing({ draft, fault, set }: PartProps) {
   }
   if (draft.returnType === "categorical") {
     return (
-      <Field
+      <TextAreaField
         label="Categories"
         error={fault("categories") ?? error}
         hint="One a line, such as “good: 1 *”: a score after a colon, * for those that pass."
-      >
-        {({ isInvalid, ...ids }) => (
-          <TextArea
-            {...ids}
-            isInvalid={isInvalid}
-            value={draft.categories}
-            onChange={(event) => set({ categories: event.target.value })}
-          />
-        )}
-      </Field>
+        value={draft.categories}
+        onChange={(text) => set({ categories: text })}
+      />
     );
   }
   if (draft.returnType === "string") return null;

@@ -10,8 +10,7 @@ import { RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useChange, useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { listedMax, unlistedNote } from "../datasets/listed.ts";
@@ -50,44 +49,27 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
   const change = (part: Partial<Values>) => setTyped({ ...typed, ...part });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Start run"
       description="The service calls the model for each datapoint; evaluators score it."
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            type="submit"
-            form="new-run"
-            disabled={values.prompt === "" || values.dataset === ""}
-            busyLabel={start.isPending && "Starting"}
-          >
-            Start run
-          </Button>
-        </>
-      }
+      act={{
+        label: "Start run",
+        isForm: true,
+        disabled: values.prompt === "" || values.dataset === "",
+        busyLabel: start.isPending && "Starting",
+        run: () => start.mutate(values),
+      }}
     >
-      <form
-        id="new-run"
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          start.mutate(values);
-        }}
-      >
-        <ReadState read={promptList} what="Loading the prompts" isInline />
-        <ReadState read={datasetList} what="Loading the datasets" isInline />
-        <Choices
-          values={values}
-          prompts={prompts?.map(({ id, name }) => ({ value: id, label: name }))}
-          datasets={datasets?.map(({ id, name }) => ({ value: id, label: name }))}
-          note={unlistedNote(datasetList.data)}
-          onChange={change}
-        />
-        {start.error ? <ErrorState error={start.error} isInline /> : null}
-      </form>
+      <ReadState read={promptList} what="Loading the prompts" isInline />
+      <ReadState read={datasetList} what="Loading the datasets" isInline />
+      <Choices
+        values={values}
+        prompts={prompts?.map(({ id, name }) => ({ value: id, label: name }))}
+        datasets={datasets?.map(({ id, name }) => ({ value: id, label: name }))}
+        note={unlistedNote(datasetList.data)}
+        onChange={change}
+      />
+      {start.error ? <ErrorState error={start.error} isInline /> : null}
     </Dialog>
   );
 }
@@ -133,28 +115,23 @@ function Choices({ values, prompts, datasets, note, onChange }: ChoicesProps) {
   return (
     <>
       {selects.map(({ key, label, options, hint, none }) => (
-        <Field key={key} label={label} hint={options?.length === 0 ? none : hint}>
-          {(ids) => (
-            <Select
-              id={ids.id}
-              aria-describedby={ids["aria-describedby"]}
-              value={values[key]}
-              options={options ?? []}
-              onChange={(value) => onChange({ [key]: value })}
-            />
-          )}
-        </Field>
+        <SelectField
+          key={key}
+          label={label}
+          hint={options?.length === 0 ? none : hint}
+          value={values[key]}
+          options={options ?? []}
+          onChange={(value) => onChange({ [key]: value })}
+        />
       ))}
       {inputs.map(({ key, label, hint }) => (
-        <Field key={key} label={label} hint={hint}>
-          {(ids) => (
-            <Input
-              {...ids}
-              value={values[key]}
-              onChange={({ target }) => onChange({ [key]: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          key={key}
+          label={label}
+          hint={hint}
+          value={values[key]}
+          onChange={(text) => onChange({ [key]: text })}
+        />
       ))}
     </>
   );

@@ -5,8 +5,7 @@ import { useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -37,53 +36,42 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
     maySave && name.trim() !== "" && (column?.model ?? "") !== "" && shownProvider !== "";
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Save as prompt"
       description="Programs read it by its name; each save makes a version."
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={!isReady}
-            busyLabel={isBusy && "Saving…"}
-            onClick={submit}
-          >
-            {exists ? "Save new version" : "Save prompt"}
-          </Button>
-        </>
-      }
+      act={{
+        label: exists ? "Save new version" : "Save prompt",
+        disabled: !isReady,
+        busyLabel: isBusy && "Saving…",
+        run: submit,
+      }}
     >
-      <Field label="Name" hint={exists ? "This prompt gets a new version." : undefined}>
-        {(ids) => <Input {...ids} value={name} onChange={(event) => setName(event.target.value)} />}
-      </Field>
+      <TextField
+        label="Name"
+        hint={exists ? "This prompt gets a new version." : undefined}
+        value={name}
+        onChange={setName}
+      />
       {columns.length > 1 ? (
-        <Field label="Model">
-          {({ id }) => (
-            <Select
-              id={id}
-              options={columns.map(({ id, model }) => ({ value: id, label: model || "none" }))}
-              value={columnId}
-              onChange={setColumnId}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Model"
+          options={columns.map(({ id, model }) => ({ value: id, label: model || "none" }))}
+          value={columnId}
+          onChange={setColumnId}
+        />
       ) : null}
-      <Field label="Provider" hint="Name of the provider, or of its credentials.">
-        {(ids) => (
-          <Input
-            {...ids}
-            value={shownProvider}
-            onChange={(event) => setProvider(event.target.value)}
-          />
-        )}
-      </Field>
-      <Field label="Why" hint="Kept with the version; may stay empty.">
-        {(ids) => (
-          <Input {...ids} value={message} onChange={(event) => setMessage(event.target.value)} />
-        )}
-      </Field>
+      <TextField
+        label="Provider"
+        hint="Name of the provider, or of its credentials."
+        value={shownProvider}
+        onChange={setProvider}
+      />
+      <TextField
+        label="Why"
+        hint="Kept with the version; may stay empty."
+        value={message}
+        onChange={setMessage}
+      />
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );

@@ -3,8 +3,7 @@
 import { useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, Input, TextArea } from "../../design/input.tsx";
+import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { emptyContent, toParameters } from "./prompt-content.ts";
@@ -39,54 +38,32 @@ export function NewPromptDialog({ onClose, onCreated }: NewPromptDialogProps) {
     });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Create prompt"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            type="submit"
-            form="new-prompt"
-            disabled={[name, provider, model].some((value) => value.trim() === "")}
-            busyLabel={create.isPending && "Creating"}
-          >
-            Create prompt
-          </Button>
-        </>
-      }
+      act={{
+        label: "Create prompt",
+        isForm: true,
+        disabled: [name, provider, model].some((value) => value.trim() === ""),
+        busyLabel: create.isPending && "Creating",
+        run: submit,
+      }}
     >
-      <form
-        id="new-prompt"
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
-        {fields.map(({ key, label, hint }) => (
-          <Field key={key} label={label} hint={hint}>
-            {(ids) => (
-              <Input
-                {...ids}
-                value={values[key]}
-                onChange={({ target }) => setValues({ ...values, [key]: target.value })}
-              />
-            )}
-          </Field>
-        ))}
-        <Field label="System message" hint="Placeholders stand in double braces: {{ name }}.">
-          {(ids) => (
-            <TextArea
-              {...ids}
-              value={text}
-              onChange={({ target }) => setValues({ ...values, text: target.value })}
-            />
-          )}
-        </Field>
-        {create.error ? <ErrorState error={create.error} isInline /> : null}
-      </form>
+      {fields.map(({ key, label, hint }) => (
+        <TextField
+          key={key}
+          label={label}
+          hint={hint}
+          value={values[key]}
+          onChange={(text) => setValues({ ...values, [key]: text })}
+        />
+      ))}
+      <TextAreaField
+        label="System message"
+        hint="Placeholders stand in double braces: {{ name }}."
+        value={text}
+        onChange={(text) => setValues({ ...values, text })}
+      />
+      {create.error ? <ErrorState error={create.error} isInline /> : null}
     </Dialog>
   );
 }

@@ -10,7 +10,8 @@ import { useRpcMutation } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { CodeEditor } from "../../design/code-editor.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Select } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -83,15 +84,12 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
         <ReadOnlyNote method={method.updateConfiguration} />
         {isReadOnly ? null : (
           <>
-            <Field label="Why this change" hint="Kept with the version; may stay empty.">
-              {(ids) => (
-                <Input
-                  {...ids}
-                  value={message}
-                  onChange={({ target }) => edit.setDraft({ content, message: target.value })}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Why this change"
+              hint="Kept with the version; may stay empty."
+              value={message}
+              onChange={(text) => edit.setDraft({ content, message: text })}
+            />
             {save.error ? <ErrorState error={save.error} isInline /> : null}
             <Button
               variant="primary"
@@ -196,26 +194,18 @@ function Settings({ content, isReadOnly, onChange, faults, onSubmit }: SettingsP
   return (
     <>
       <div className="form-row">
-        <Field label="Provider">
-          {(ids) => (
-            <Input
-              {...ids}
-              readOnly={isReadOnly}
-              value={content.provider}
-              onChange={({ target }) => onChange({ provider: target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Model">
-          {(ids) => (
-            <Input
-              {...ids}
-              readOnly={isReadOnly}
-              value={content.model}
-              onChange={({ target }) => onChange({ model: target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Provider"
+          readOnly={isReadOnly}
+          value={content.provider}
+          onChange={(text) => onChange({ provider: text })}
+        />
+        <TextField
+          label="Model"
+          readOnly={isReadOnly}
+          value={content.model}
+          onChange={(text) => onChange({ model: text })}
+        />
       </div>
       <section className="section">
         <h2>Parameters</h2>

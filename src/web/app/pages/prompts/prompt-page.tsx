@@ -112,7 +112,6 @@ function DeletePrompt({ prompt, onClose }: DeletePromptProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title="Delete this prompt?"
       description="Programs that call it fail from now on. Recorded events keep its id and version."

@@ -4,10 +4,10 @@ import { useState } from "react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { toChanged } from "../../api/changes.ts";
 import { useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
-import { Field, Input, Switch, TextArea } from "../../design/input.tsx";
+import { TextAreaField, TextField } from "../../design/fields.tsx";
+import { Switch } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { fromFilter } from "../charts/chart-messages.ts";
@@ -54,50 +54,33 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
   const error = create.error ?? update.error;
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={queue ? "Change queue" : "Create queue"}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={name.trim() === ""}
-            busyLabel={(create.isPending || update.isPending) && "Saving"}
-            onClick={submit}
-          >
-            {queue ? "Save queue" : "Create queue"}
-          </Button>
-        </>
-      }
+      act={{
+        label: queue ? "Save queue" : "Create queue",
+        disabled: name.trim() === "",
+        busyLabel: (create.isPending || update.isPending) && "Saving",
+        run: submit,
+      }}
     >
       <div className="form">
-        <Field label="Name">
-          {(ids) => (
-            <Input {...ids} value={name} onChange={({ target }) => setName(target.value)} />
-          )}
-        </Field>
-        <Field label="Description" hint="What reviewers are to look at.">
-          {(ids) => (
-            <TextArea
-              {...ids}
-              value={description}
-              onChange={({ target }) => setDescription(target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Reviewers an event" hint="1 to 10; with two or more, agreement is computed.">
-          {(ids) => (
-            <Input
-              {...ids}
-              type="number"
-              min={1}
-              max={10}
-              value={reviewers}
-              onChange={({ target }) => setReviewers(target.value)}
-            />
-          )}
-        </Field>
+        <TextField label="Name" value={name} onChange={setName} />
+        <TextAreaField
+          label="Description"
+          hint="What reviewers are to look at."
+          value={description}
+          onChange={setDescription}
+        />
+        <TextField
+          label="Reviewers an event"
+          hint="1 to 10; with two or more, agreement is computed."
+          type="number"
+          step={1}
+          min={1}
+          max={10}
+          value={reviewers}
+          onChange={setReviewers}
+        />
         <section className="section" aria-label="Filters">
           <h2>Events that come in</h2>
           <FilterBar filters={filters} fields={fields} onChange={setFilters} />

@@ -262,7 +262,6 @@ function DeleteQueue({ queueId, name, onClose }: DeleteQueueProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title="Delete this queue?"
       description="Open claims end. The scores that people gave stay on the events."

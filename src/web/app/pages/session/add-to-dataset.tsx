@@ -4,8 +4,7 @@ import { useState } from "react";
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, Select } from "../../design/input.tsx";
+import { SelectField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -28,25 +27,17 @@ export function AddToDataset({ eventId, onClose }: AddToDatasetProps) {
   });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       width="narrow"
       title="Add to a dataset"
       description="The inputs become those of a datapoint; the ground truth, else the outputs,
         become what is expected."
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={datasetId === ""}
-            busyLabel={add.isPending && "Adding…"}
-            onClick={() => add.mutate({ events: [eventId], datasetId })}
-          >
-            Add the event
-          </Button>
-        </>
-      }
+      act={{
+        label: "Add the event",
+        disabled: datasetId === "",
+        busyLabel: add.isPending && "Adding…",
+        run: () => add.mutate({ events: [eventId], datasetId }),
+      }}
     >
       {add.error ? <ErrorState error={add.error} isInline /> : null}
       {error ? (
@@ -56,17 +47,13 @@ export function AddToDataset({ eventId, onClose }: AddToDatasetProps) {
       ) : datasets.length === 0 ? (
         <p>There is no dataset yet. Create one under Datasets, then add the event to it.</p>
       ) : (
-        <Field label="Dataset" hint={unlistedNote(data)}>
-          {(ids) => (
-            <Select
-              id={ids.id}
-              aria-describedby={ids["aria-describedby"]}
-              value={datasetId}
-              onChange={setPicked}
-              options={datasets.map((one) => ({ value: one.id, label: one.name }))}
-            />
-          )}
-        </Field>
+        <SelectField
+          label="Dataset"
+          hint={unlistedNote(data)}
+          value={datasetId}
+          onChange={setPicked}
+          options={datasets.map((one) => ({ value: one.id, label: one.name }))}
+        />
       )}
     </Dialog>
   );

@@ -7,7 +7,7 @@ import { FeedbackService } from "../../../../../gen/waggle/v1/feedback_pb.js";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
-import { Field, TextArea } from "../../design/input.tsx";
+import { TextAreaField } from "../../design/fields.tsx";
 import { JsonView } from "../../design/json-view.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -63,28 +63,21 @@ export function FeedbackForm({ event }: FeedbackFormProps) {
           onClick={() => set({ isGood: isGood === false ? undefined : false })}
         />
       </h3>
-      <Field label="Comment">
-        {(ids) => (
-          <TextArea
-            {...ids}
-            rows={2}
-            readOnly={isReadOnly}
-            value={comment}
-            onChange={(change) => set({ comment: change.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="Ground truth" hint="The right answer; evaluators and datasets use it.">
-        {(ids) => (
-          <TextArea
-            {...ids}
-            rows={2}
-            readOnly={isReadOnly}
-            value={truth}
-            onChange={(change) => set({ truth: change.target.value })}
-          />
-        )}
-      </Field>
+      <TextAreaField
+        label="Comment"
+        rows={2}
+        readOnly={isReadOnly}
+        value={comment}
+        onChange={(text) => set({ comment: text })}
+      />
+      <TextAreaField
+        label="Ground truth"
+        hint="The right answer; evaluators and datasets use it."
+        rows={2}
+        readOnly={isReadOnly}
+        value={truth}
+        onChange={(text) => set({ truth: text })}
+      />
       {error ? <ErrorState error={error} isInline /> : null}
       <ReadOnlyNote method={method} />
       {isReadOnly ? null : (

@@ -106,25 +106,16 @@ function AliasForm({ scope, before, taken, onClose }: AliasFormProps) {
   const filled = targets.map((target) => target.trim()).filter(Boolean);
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={before ? `Change ${before.name}` : "Add an alias"}
       description="The first model is asked first, the next one when it fails."
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={name.trim() === "" || isTaken || filled.length === 0}
-            busyLabel={put.isPending && "Saving…"}
-            onClick={() =>
-              put.mutate({ scope: connectionScope(scope), name: name.trim(), targets: filled })
-            }
-          >
-            Save alias
-          </Button>
-        </>
-      }
+      act={{
+        label: "Save alias",
+        disabled: name.trim() === "" || isTaken || filled.length === 0,
+        busyLabel: put.isPending && "Saving…",
+        run: () =>
+          put.mutate({ scope: connectionScope(scope), name: name.trim(), targets: filled }),
+      }}
     >
       {before ? null : (
         <TextField
@@ -225,7 +216,6 @@ function RemoveAlias({ scope, name, onClose }: RemoveAliasProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title={`Delete the alias ${name}`}
       description="Calls by this name fail from then on."

@@ -2,7 +2,6 @@
 
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
-import { Button } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Checkbox } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
@@ -28,7 +27,6 @@ export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeP
   });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       width="narrow"
       title={`Archive ${name}`}
@@ -36,19 +34,13 @@ export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeP
         `Access to this ${what} and its keys ends at once; a workflow archives what is in it. ` +
         "This cannot be undone."
       }
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="danger"
-            disabled={typed !== name}
-            busyLabel={isPending && "Archiving…"}
-            onClick={() => archive(withChildren)}
-          >
-            Archive {what}
-          </Button>
-        </>
-      }
+      act={{
+        label: `Archive ${what}`,
+        variant: "danger",
+        disabled: typed !== name,
+        busyLabel: isPending && "Archiving…",
+        run: () => archive(withChildren),
+      }}
     >
       {below === undefined ? null : (
         <Checkbox

@@ -61,7 +61,6 @@ function Log({ projectId, budgetId, title, onClose }: LogProps) {
   });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={`Notifications: ${title}`}
       width="wide"

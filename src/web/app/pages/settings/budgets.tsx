@@ -185,23 +185,15 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
   if (secret !== undefined) return <SecretDialog secret={secret} onClose={onClose} />;
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={before ? `Change budget: ${titleOf(before)}` : "Add a budget"}
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={!(Number(amount) > 0) || keyId === undefined}
-            busyLabel={isPending && "Saving…"}
-            onClick={submit}
-          >
-            {before ? "Save budget" : "Add budget"}
-          </Button>
-        </>
-      }
+      act={{
+        label: before ? "Save budget" : "Add budget",
+        disabled: !(Number(amount) > 0) || keyId === undefined,
+        busyLabel: isPending && "Saving…",
+        run: submit,
+      }}
     >
       <TextField
         label="Amount"
@@ -283,7 +275,6 @@ function RemoveBudget({ projectId, budget, onClose }: RemoveBudgetProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title={`Delete budget: ${titleOf(budget)}`}
       description="Calls are no longer refused for it."

@@ -49,23 +49,15 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
   };
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={`Create a key: ${kind.title.toLowerCase()}`}
       description={kind.purpose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={!isReady}
-            busyLabel={create.isPending && "Creating…"}
-            onClick={submit}
-          >
-            Create key
-          </Button>
-        </>
-      }
+      act={{
+        label: "Create key",
+        disabled: !isReady,
+        busyLabel: create.isPending && "Creating…",
+        run: submit,
+      }}
     >
       <TextField
         label="Name"
@@ -107,7 +99,6 @@ type KeyValueOnceProps = { readonly created: CreatedApiKey; readonly onClose: ()
 function KeyValueOnce({ created, onClose }: KeyValueOnceProps) {
   return (
     <Dialog
-      isOpen
       isSticky
       onClose={onClose}
       title={`The key ${created.name}`}

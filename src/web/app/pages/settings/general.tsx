@@ -7,8 +7,7 @@ import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { toChanged } from "../../api/changes.ts";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { TextField } from "../../design/fields.tsx";
-import { Field, TextArea } from "../../design/input.tsx";
+import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier, KeyValue, Time } from "../../design/values.tsx";
@@ -112,17 +111,13 @@ function NameForm({ scope, data }: NameFormProps) {
         onChange={(text) => change({ name: text })}
       />
       {hasDescription ? (
-        <Field label="Description" error={faultOf(error, "description")}>
-          {({ isInvalid, ...ids }) => (
-            <TextArea
-              {...ids}
-              isInvalid={isInvalid}
-              value={description}
-              readOnly={isReadOnly || isPending}
-              onChange={(event) => change({ description: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextAreaField
+          label="Description"
+          error={faultOf(error, "description")}
+          value={description}
+          readOnly={isReadOnly || isPending}
+          onChange={(text) => change({ description: text })}
+        />
       ) : null}
       <OtherFault error={error} fields={["name", "description"]} />
       <ReadOnlyNote method={update} scope={scope} />
@@ -161,23 +156,15 @@ function CreateScope({ parent, onClose }: CreateScopeProps) {
     });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={`New ${what}`}
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={name.trim() === ""}
-            busyLabel={isPending && "Creating…"}
-            onClick={submit}
-          >
-            Create {what}
-          </Button>
-        </>
-      }
+      act={{
+        label: `Create ${what}`,
+        disabled: name.trim() === "",
+        busyLabel: isPending && "Creating…",
+        run: submit,
+      }}
     >
       <TextField
         label="Name"

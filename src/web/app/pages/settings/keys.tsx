@@ -190,7 +190,6 @@ function RevokeKey({ kind, scope, apiKey, onClose }: RevokeKeyProps) {
   const input = { keyId: apiKey.keyId, revokeCreatedKeys: withCreated };
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title={`Revoke ${apiKey.name}`}
       description={

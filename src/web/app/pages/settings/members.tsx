@@ -162,26 +162,16 @@ function AddMember({ scope, roles, onClose }: AddMemberProps) {
   const add = useRpcMutation(method.addMember, { changes: [method.listMembers], onDone: onClose });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="Add a member"
       description="The person gets the role at the next sign-in with this e-mail."
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={email.trim() === "" || chosen === ""}
-            busyLabel={add.isPending && "Adding…"}
-            onClick={() =>
-              add.mutate({ scope: memberScope(scope), email: email.trim(), role: chosen })
-            }
-          >
-            Add member
-          </Button>
-        </>
-      }
+      act={{
+        label: "Add member",
+        disabled: email.trim() === "" || chosen === "",
+        busyLabel: add.isPending && "Adding…",
+        run: () => add.mutate({ scope: memberScope(scope), email: email.trim(), role: chosen }),
+      }}
     >
       <TextField
         label="E-mail"
@@ -215,7 +205,6 @@ function RemoveMember({ scope, member, onClose }: RemoveMemberProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title={`Remove ${member.email}`}
       description="The role in this scope ends at once, and so do the person's sign-ins."

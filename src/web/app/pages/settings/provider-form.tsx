@@ -8,7 +8,6 @@ import {
   ProviderCredentialService,
 } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { faultOf } from "../charts/faults.ts";
@@ -96,18 +95,14 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
   };
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title={before ? `Change ${before.name}` : "Add a provider"}
       description="Secrets are stored encrypted and never shown again."
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" busyLabel={isPending && "Saving…"} onClick={submit}>
-            {before ? "Save credentials" : "Add provider"}
-          </Button>
-        </>
-      }
+      act={{
+        label: before ? "Save credentials" : "Add provider",
+        busyLabel: isPending && "Saving…",
+        run: submit,
+      }}
     >
       {before ? null : (
         <SelectField

@@ -146,7 +146,6 @@ function RemoveProvider({ scope, credential, onClose }: RemoveProviderProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title={`Delete the credentials ${name}`}
       description={`Calls of ${name}/… fail from then on. The secrets are deleted for good.`}

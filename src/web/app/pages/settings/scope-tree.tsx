@@ -209,23 +209,15 @@ function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
   const submit = () => create.mutate({ name: name.trim() });
   return (
     <Dialog
-      isOpen
       onClose={onClose}
       title="New organization"
       width="narrow"
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            variant="primary"
-            disabled={name.trim() === ""}
-            busyLabel={create.isPending && "Creating…"}
-            onClick={submit}
-          >
-            Create organization
-          </Button>
-        </>
-      }
+      act={{
+        label: "Create organization",
+        disabled: name.trim() === "",
+        busyLabel: create.isPending && "Creating…",
+        run: submit,
+      }}
     >
       <TextField
         label="Name"

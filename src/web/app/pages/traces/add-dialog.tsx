@@ -1,14 +1,13 @@
 // Puts events into a dataset or an annotation queue: one that exists, or a new one by its name.
 
-import { type SyntheticEvent, useState } from "react";
+import { useState } from "react";
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { queryClient, useChange, useRpc } from "../../api/query.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { callRpc } from "../../api/transport.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, Input, Select } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -62,47 +61,44 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
       onDone();
     },
   });
-  const submit = (event: SyntheticEvent): void => {
-    event.preventDefault();
-    add.mutate();
-  };
   const isComplete = id !== isNew || (mayCreate && name.trim() !== "");
   const title = target === "dataset" ? "Add to dataset" : "Add to annotation queue";
   const newLabel = target === "dataset" ? "New dataset…" : "New queue…";
   return (
-    <Dialog isOpen onClose={onClose} width="narrow" title={title} description={texts[target]}>
+    <Dialog
+      onClose={onClose}
+      width="narrow"
+      title={title}
+      description={texts[target]}
+      act={
+        found && {
+          label: `Add ${things}`,
+          isForm: true,
+          disabled: !isComplete,
+          busyLabel: add.isPending && "Adding…",
+          run: () => add.mutate(),
+        }
+      }
+    >
       {listError ? <ErrorState error={listError} onRetry={() => void refetch()} isInline /> : null}
       {found === undefined && !listError ? <Loading what="Looking for them" /> : null}
       {found === undefined ? null : (
-        <form className="dialog-form" onSubmit={submit}>
-          <Field label={target === "dataset" ? "Dataset" : "Queue"} hint={note}>
-            {(ids) => (
-              <Select
-                id={ids.id}
-                aria-describedby={ids["aria-describedby"]}
-                value={id}
-                options={[
-                  ...found.map((one) => ({ value: one.id, label: one.name })),
-                  ...(mayCreate ? [{ value: isNew, label: newLabel }] : []),
-                ]}
-                onChange={setChosen}
-              />
-            )}
-          </Field>
-          {id === isNew && mayCreate ? <NameField name={name} onChange={setName} /> : null}
+        <>
+          <SelectField
+            label={target === "dataset" ? "Dataset" : "Queue"}
+            hint={note}
+            value={id}
+            options={[
+              ...found.map((one) => ({ value: one.id, label: one.name })),
+              ...(mayCreate ? [{ value: isNew, label: newLabel }] : []),
+            ]}
+            onChange={setChosen}
+          />
+          {id === isNew && mayCreate ? (
+            <TextField label="Name" autoFocus maxLength={256} value={name} onChange={setName} />
+          ) : null}
           {add.error ? <ErrorState error={add.error} isInline /> : null}
-          <footer className="dialog-form-actions">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button
-              type="submit"
-              variant="primary"
-              disabled={!isComplete}
-              busyLabel={add.isPending && "Adding…"}
-            >
-              Add {things}
-            </Button>
-          </footer>
-        </form>
+        </>
       )}
     </Dialog>
   );
@@ -112,25 +108,6 @@ const texts = {
   dataset: "Inputs, chat history and outputs become a datapoint each; the events stay as they are.",
   queue: "People score them there, one after another.",
 } as const;
-
-type NameFieldProps = { readonly name: string; readonly onChange: (name: string) => void };
-
-function NameField({ name, onChange }: NameFieldProps) {
-  return (
-    <Field label="Name">
-      {({ isInvalid, ...ids }) => (
-        <Input
-          {...ids}
-          isInvalid={isInvalid}
-          autoFocus
-          maxLength={256}
-          value={name}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
-  );
-}
 
 function useTargets(target: AddDialogProps["target"]) {
   const isDataset = target === "dataset";

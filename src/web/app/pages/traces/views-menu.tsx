@@ -1,12 +1,13 @@
 // Saved views of the traces: apply, save, rename, share, delete.
 
 import { Bookmark, Pencil, Save, Trash2, Users } from "lucide-react";
-import { type SyntheticEvent, useState } from "react";
+import { useState } from "react";
 import { type View, ViewService } from "../../../../../gen/waggle/v1/view_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { Checkbox, Field, Input } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Checkbox } from "../../design/input.tsx";
 import { Menu, type MenuItem } from "../../design/menu.tsx";
 import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
@@ -180,45 +181,38 @@ function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
   const update = useRpcMutation(method.updateView, options);
   const { isPending } = view ? update : create;
   const error = (view ? update : create).error;
-  const save = (event: SyntheticEvent): void => {
-    event.preventDefault();
+  const save = (): void => {
     const fields = { name: name.trim(), shared: isShared };
     if (view) update.mutate({ viewId: view.id, view: fields });
     else create.mutate({ view: { ...fields, page: viewsPage, state: toViewState(search) } });
   };
   return (
-    <Dialog isOpen onClose={onClose} width="narrow" title={view ? "Rename view" : "Save view"}>
-      <form className="dialog-form" onSubmit={save}>
-        <Field label="Name" hint="Filters, range, columns and search are kept.">
-          {({ isInvalid, ...ids }) => (
-            <Input
-              {...ids}
-              isInvalid={isInvalid}
-              autoFocus
-              maxLength={256}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Checkbox
-          label="Share with everyone in the project"
-          checked={isShared}
-          onChange={setShared}
-        />
-        {error ? <ErrorState error={error} isInline /> : null}
-        <footer className="dialog-form-actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            variant="primary"
-            disabled={name.trim() === ""}
-            busyLabel={isPending && "Saving…"}
-          >
-            {view ? "Save" : "Save view"}
-          </Button>
-        </footer>
-      </form>
+    <Dialog
+      onClose={onClose}
+      width="narrow"
+      title={view ? "Rename view" : "Save view"}
+      act={{
+        label: view ? "Save" : "Save view",
+        isForm: true,
+        disabled: name.trim() === "",
+        busyLabel: isPending && "Saving…",
+        run: save,
+      }}
+    >
+      <TextField
+        label="Name"
+        hint="Filters, range, columns and search are kept."
+        autoFocus
+        maxLength={256}
+        value={name}
+        onChange={setName}
+      />
+      <Checkbox
+        label="Share with everyone in the project"
+        checked={isShared}
+        onChange={setShared}
+      />
+      {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }
@@ -239,7 +233,6 @@ function DeleteView({ view, onClose, onDeleted }: DeleteViewProps) {
   });
   return (
     <ConfirmDialog
-      isOpen
       onClose={onClose}
       title={`Delete “${view.name}”?`}
       description={
