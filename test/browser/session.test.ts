@@ -445,7 +445,7 @@ describe("the way back from a session", () => {
     await page.waitForURL("**/traces/newest?**");
 
     // Not the link of the sidebar, which is there before the session's.
-    await page.locator(".session-back").click();
+    await page.locator(".page-breadcrumb a").click();
 
     await expect.poll(() => list.locator(".table-row").count(), patience).toBe(5);
     expect(await page.getByRole("tab", { name: "Events", selected: true }).count()).toBe(1);

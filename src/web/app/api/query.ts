@@ -2,9 +2,7 @@
 // goes out with each call by itself.
 //
 //   const answer = useRpc(SessionService.method.getSession, { sessionId });
-//   const pages = useRpcPages(SessionService.method.listSessions, { filters }, {
-//     cursorOf: (page) => page.nextCursor,
-//   });
+//   const pages = useRpcPages(SessionService.method.listSessions, { filters });
 //   const remove = useRpcMutation(SessionService.method.deleteSession, {
 //     changes: [SessionService.method.listSessions],
 //   });
@@ -76,16 +74,14 @@ export function useRpc<I extends DescMessage, O extends DescMessage>(
   });
 }
 
-export type RpcPagesOptions<O extends DescMessage> = RpcOptions & {
-  /** Cursor of the next page; undefined at the end. */
-  readonly cursorOf: (page: MessageShape<O>) => string | undefined;
-};
+/** A page of a list, with the cursor of the next one unless it is the last. */
+type Page = { readonly nextCursor?: string | undefined };
 
 /** Reads a list page by page; `fetchNextPage` reads on. The input must have a field `cursor`. */
 export function useRpcPages<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   input: MessageInitShape<I>,
-  options: RpcPagesOptions<O>,
+  options: RpcOptions = {},
 ): UseInfiniteQueryResult<InfiniteData<MessageShape<O>>, ApiError> {
   const projectId = useProjectId();
   return useInfiniteQuery<
@@ -99,7 +95,7 @@ export function useRpcPages<I extends DescMessage, O extends DescMessage>(
     queryFn: ({ signal, pageParam }) =>
       callRpc(method, withCursor<I>(input, pageParam), { projectId, signal }),
     initialPageParam: undefined,
-    getNextPageParam: (page) => options.cursorOf(page),
+    getNextPageParam: (page) => (page as MessageShape<O> & Page).nextCursor,
     enabled: options.isEnabled ?? true,
     refetchInterval: ({ state }) => refreshMsAfter(state.error, options.refreshMs),
     ...(options.keepsPrevious === true && { placeholderData: keepPreviousData }),

@@ -1,6 +1,7 @@
 // Time, Duration, Cost, Tokens, Count, Identifier, Copy and KeyValue: values as people read them,
 // with the exact form on hover. An absent value is a dash, never a zero.
 
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { IconButton } from "./button.tsx";
@@ -26,13 +27,16 @@ function Absent() {
   );
 }
 
-/** A time in Unix milliseconds, as its age. */
-export function Time({ value }: Maybe<number>) {
+export type TimeProps = Maybe<number | Timestamp>;
+
+/** A time, as of an answer or in Unix milliseconds, as its age. */
+export function Time({ value }: TimeProps) {
   const nowMs = useNow();
   if (value === null || value === undefined) return <Absent />;
+  const atMs = typeof value === "number" ? value : timestampMs(value);
   return (
-    <time className="numeric" dateTime={new Date(value).toISOString()} title={formatTime(value)}>
-      {formatAge(value, nowMs)}
+    <time className="numeric" dateTime={new Date(atMs).toISOString()} title={formatTime(atMs)}>
+      {formatAge(atMs, nowMs)}
     </time>
   );
 }

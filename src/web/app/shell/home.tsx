@@ -2,12 +2,13 @@
 
 import { Navigate } from "@tanstack/react-router";
 import { FolderOpen } from "lucide-react";
-import { EmptyState, ErrorState, Loading } from "../design/states.tsx";
+import { EmptyState, ReadState } from "../design/states.tsx";
 import { Page } from "./page.tsx";
 import { projectToOpen, useProjects } from "./projects.ts";
 
 export function Home() {
-  const { data: projects, error, refetch } = useProjects();
+  const answer = useProjects();
+  const { data: projects } = answer;
   if (projects) {
     const project = projectToOpen(projects);
     if (project)
@@ -21,9 +22,5 @@ export function Home() {
       </Page>
     );
   }
-  return error ? (
-    <ErrorState error={error} onRetry={() => void refetch()} />
-  ) : (
-    <Loading what="Looking for your projects" />
-  );
+  return <ReadState read={answer} what="Looking for your projects" />;
 }

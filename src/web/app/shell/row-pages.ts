@@ -1,7 +1,8 @@
 // Pages that the rows of a table open.
 
 import { type NavigateOptions, useRouter } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
+import { useCurrentProjectId } from "../api/project.ts";
 
 type RowPages<Row> = {
   readonly onOpen: (row: Row) => void;
@@ -26,5 +27,24 @@ export function useRowPages<Row>(toPage: (row: Row) => NavigateOptions | undefin
       },
     }),
     [router, toPage],
+  );
+}
+
+type Item = { readonly id: string };
+
+/**
+ * Returns the same for the list of a page of the project, such as `queues`, where an item's page is
+ * below the list's. The router's own types know only addresses that are written out.
+ */
+export function useItemPages(list: string): RowPages<Item> {
+  const projectId = useCurrentProjectId();
+  return useRowPages(
+    useCallback(
+      ({ id }: Item) => {
+        const to = `/app/p/$projectId/${list}/$id` as "/app";
+        return { to, params: { projectId, id } as never };
+      },
+      [projectId, list],
+    ),
   );
 }

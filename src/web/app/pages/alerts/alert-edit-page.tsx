@@ -1,6 +1,6 @@
 // The form of an alert, with the values of past periods beside it and the threshold as a line.
 
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -13,6 +13,7 @@ import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { LeaveGuard } from "../../shell/leave-guard.tsx";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { AlertForm } from "./alert-form.tsx";
 import { AlertPreview } from "./alert-preview.tsx";
@@ -90,15 +91,7 @@ function Editor({ alertId, first: stored }: EditorProps) {
   return (
     <Page
       title={alertId === undefined ? "New alert" : "Change alert"}
-      breadcrumb={
-        <>
-          <Link to="/app/p/$projectId/alerts" params={{ projectId }}>
-            Alerts
-          </Link>
-          <span aria-hidden>/</span>
-          <span className="truncate">{alertId === undefined ? "New alert" : first.name}</span>
-        </>
-      }
+      breadcrumb={<Crumbs list="alerts" name={alertId === undefined ? "New alert" : first.name} />}
       actions={
         maySave ? (
           <Button

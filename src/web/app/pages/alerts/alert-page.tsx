@@ -1,7 +1,6 @@
 // One alert: its state and condition, the values that its checks saw, and every delivery.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { EllipsisVertical, Pause, Pencil, Play, Volume2, VolumeX } from "lucide-react";
 import { useState } from "react";
 import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
@@ -17,6 +16,7 @@ import { Tabs } from "../../design/tabs.tsx";
 import { KeyValue, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { Checks } from "./checks.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -41,21 +41,12 @@ export function AlertPage() {
   // A poll that fails must not close a dialog, which may show a secret for the only time.
   if (error && (!alert || error.errorCode === "NOT_FOUND")) {
     return (
-      <Page title="Alert" breadcrumb={<Back />}>
+      <Page title="Alert" breadcrumb={<Crumbs list="alerts" name="Alert" />}>
         <ErrorState error={error} onRetry={() => void refetch()} />
       </Page>
     );
   }
   return alert ? <AlertView alert={alert} unread={error} /> : <Loading what="Loading the alert" />;
-}
-
-function Back() {
-  const projectId = useCurrentProjectId();
-  return (
-    <Link to="/app/p/$projectId/alerts" params={{ projectId }}>
-      Alerts
-    </Link>
-  );
 }
 
 type AlertViewProps = { readonly alert: Alert; readonly unread: ApiError | null };
@@ -73,12 +64,9 @@ function AlertView({ alert, unread }: AlertViewProps) {
     <Page
       title={name}
       breadcrumb={
-        <>
-          <Back />
-          <span aria-hidden>/</span>
-          <span className="truncate">{name}</span>
+        <Crumbs list="alerts" name={name}>
           <Status tone={stateTones[state] ?? "neutral"}>{state}</Status>
-        </>
+        </Crumbs>
       }
       actions={
         <Acts alert={alert} update={(fields) => update.mutate({ alertId, alert: fields })} />
@@ -287,13 +275,11 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
             : []),
           {
             label: "Last triggered",
-            value: <Time value={lastTrigger && timestampMs(lastTrigger)} />,
+            value: <Time value={lastTrigger} />,
           },
           {
             label: "Next check",
-            value: (
-              <Time value={isActive && nextWindowEnd ? timestampMs(nextWindowEnd) : undefined} />
-            ),
+            value: <Time value={isActive ? nextWindowEnd : undefined} />,
           },
         ]}
       />

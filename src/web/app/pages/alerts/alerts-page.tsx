@@ -1,23 +1,20 @@
 // The list of alerts: those that need a look first.
 
 import { Link, useNavigate } from "@tanstack/react-router";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Bell, Plus } from "lucide-react";
-import { useCallback } from "react";
 import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { textColumn, timeColumn } from "../../design/columns.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
 import { Segments } from "../../design/tabs.tsx";
-import { Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { useRowPages } from "../../shell/row-pages.ts";
+import { useItemPages } from "../../shell/row-pages.ts";
 import { formatOfAlert } from "./alert-values.ts";
 import { describeCondition, stateTones } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
@@ -33,33 +30,22 @@ const columns: readonly Column<Alert>[] = [
     cell: ({ state }) => <Status tone={stateTones[state] ?? "neutral"}>{state}</Status>,
     sortValue: ({ state }) => order.indexOf(state),
   },
-  {
+  textColumn({
     id: "name",
     isMajor: true,
     header: "Alert",
     width: 200,
     grow: 1,
-    cell: ({ name }) => (
-      <span className="truncate" title={name}>
-        {name}
-      </span>
-    ),
     sortValue: ({ name }) => name,
-  },
-  {
+    text: ({ name }) => name,
+  }),
+  textColumn({
     id: "condition",
     header: "Triggers when",
     width: 260,
     grow: 1,
-    cell: (alert) => {
-      const text = describeCondition(alert, alert.thresholds?.critical);
-      return (
-        <span className="truncate" title={text}>
-          {text}
-        </span>
-      );
-    },
-  },
+    text: (alert) => describeCondition(alert, alert.thresholds?.critical),
+  }),
   {
     id: "value",
     header: "Last value",
@@ -67,20 +53,12 @@ const columns: readonly Column<Alert>[] = [
     align: "end",
     cell: (alert) => <LastValue alert={alert} />,
   },
-  {
-    id: "checked",
-    header: "Checked",
-    width: timeWidth,
-    cell: ({ lastRunAt }) => <Time value={lastRunAt && timestampMs(lastRunAt)} />,
-  },
-  {
+  timeColumn({ id: "checked", header: "Checked", at: ({ lastRunAt }) => lastRunAt }),
+  timeColumn({
     id: "next",
     header: "Next check",
-    width: timeWidth,
-    cell: ({ nextWindowEnd, isActive }) => (
-      <Time value={isActive && nextWindowEnd ? timestampMs(nextWindowEnd) : undefined} />
-    ),
-  },
+    at: ({ nextWindowEnd, isActive }) => (isActive ? nextWindowEnd : undefined),
+  }),
 ];
 
 function LastValue({ alert }: { readonly alert: Alert }) {
@@ -101,15 +79,7 @@ export function AlertsPage() {
   const list = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
   const { data } = list;
   const params = { projectId };
-  const rowPages = useRowPages(
-    useCallback(
-      ({ id: alertId }: Alert) => ({
-        to: "/app/p/$projectId/alerts/$alertId",
-        params: { projectId, alertId },
-      }),
-      [projectId],
-    ),
-  );
+  const rowPages = useItemPages("alerts");
   useCommands([
     mayCreate && {
       id: "alerts.new",

@@ -11,10 +11,9 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { TimeSeriesChart } from "../../design/chart.tsx";
+import { countColumn, timeColumn } from "../../design/columns.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Count, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
@@ -28,7 +27,7 @@ export function Checks({ alert }: { readonly alert: Alert }) {
   const pages = useRpcPages(
     AlertService.method.listAlertEvaluations,
     { alertId: alert.id, limit: pageSize },
-    { cursorOf: (page) => page.nextCursor, refreshMs: 30_000 },
+    { refreshMs: 30_000 },
   );
   const more = useMore(pages);
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
@@ -130,19 +129,13 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
         );
       },
     })),
-    {
+    countColumn({
       id: "sample",
       header: "Events",
       width: 84,
-      align: "end",
-      cell: ({ sampleSize }) => <Count value={sampleSize} />,
-    },
-    {
-      id: "checked",
-      header: "Checked",
-      width: timeWidth,
-      cell: ({ evaluatedAt }) => <Time value={evaluatedAt && timestampMs(evaluatedAt)} />,
-    },
+      count: ({ sampleSize }) => sampleSize,
+    }),
+    timeColumn({ id: "checked", header: "Checked", at: ({ evaluatedAt }) => evaluatedAt }),
     {
       id: "note",
       header: "Note",

@@ -1,16 +1,15 @@
 // Deliveries: the notifications of an alert, or of a budget, with each attempt.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { AlertService, type Notification } from "../../../../../gen/waggle/v1/alert_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
+import { countColumn, timeColumn } from "../../design/columns.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Count, Identifier, Time } from "../../design/values.tsx";
+import { Identifier } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 
 const tones = { delivered: "good", failed: "bad", pending: "warn" } as const;
@@ -37,26 +36,14 @@ const columns: readonly Column<Notification>[] = [
     width: 100,
     cell: ({ channel }) => channel.toLowerCase(),
   },
-  {
-    id: "asked",
-    isMajor: true,
-    header: "Asked",
-    width: timeWidth,
-    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
-  },
-  {
-    id: "delivered",
-    header: "Delivered",
-    width: timeWidth,
-    cell: ({ deliveredAt }) => <Time value={deliveredAt && timestampMs(deliveredAt)} />,
-  },
-  {
+  timeColumn({ id: "asked", isMajor: true, header: "Asked", at: ({ createdAt }) => createdAt }),
+  timeColumn({ id: "delivered", header: "Delivered", at: ({ deliveredAt }) => deliveredAt }),
+  countColumn({
     id: "attempts",
     header: "Attempts",
     width: 84,
-    align: "end",
-    cell: ({ attempts }) => <Count value={attempts.length} />,
-  },
+    count: ({ attempts }) => attempts.length,
+  }),
   {
     id: "fault",
     header: "Last fault",
@@ -79,7 +66,7 @@ export function Deliveries({ alertId }: { readonly alertId: string }) {
   const pages = useRpcPages(
     AlertService.method.listAlertNotifications,
     { alertId, limit: 100 },
-    { cursorOf: (page) => page.nextCursor, refreshMs: 10_000 },
+    { refreshMs: 10_000 },
   );
   return (
     <DeliveryTable pages={pages}>

@@ -52,14 +52,14 @@ function Crumbs({ a, left }: { readonly a: string | undefined; readonly left: Sk
   const projectId = useCurrentProjectId();
   return (
     <>
-      <Link className="session-back" to="/app/p/$projectId/traces" params={{ projectId }}>
+      <Link to="/app/p/$projectId/traces" params={{ projectId }}>
         Traces
       </Link>
       <span aria-hidden>/</span>
       {a === undefined ? null : (
         <>
           <Link
-            className="session-back truncate"
+            className="truncate"
             to="/app/p/$projectId/traces/$sessionId"
             params={{ projectId, sessionId: a }}
           >

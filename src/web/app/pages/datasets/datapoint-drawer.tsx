@@ -8,7 +8,7 @@ import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { ConfirmDialog, Drawer } from "../../design/overlay.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -34,20 +34,19 @@ const changes = [
 
 export function DatapointDrawer(props: DatapointDrawerProps) {
   const { datapointId, onClose } = props;
-  const { data, error, refetch } = useRpc(
+  const answer = useRpc(
     DatapointService.method.getDatapoint,
     { id: datapointId ?? "" },
     { isEnabled: datapointId !== undefined },
   );
+  const { data } = answer;
   const datapoint = data?.datapoint[0];
   return (
     <Drawer isOpen={datapointId !== undefined} onClose={onClose} title="Datapoint">
       {datapoint ? (
         <DatapointEditor {...props} key={datapoint.id} datapoint={datapoint} />
-      ) : error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (
-        <Loading what="Loading the datapoint" />
+        <ReadState read={answer} what="Loading the datapoint" />
       )}
     </Drawer>
   );

@@ -1,17 +1,15 @@
 // DatapointTable: the datapoints of a dataset, read page by page.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { FileUp, Rows3 } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { type Datapoint, DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
+import { idColumn, timeColumn } from "../../design/columns.tsx";
 import { previewOf } from "../../design/preview.ts";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Identifier, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { summarizeEvent } from "../traces/event-summary.ts";
 
@@ -54,23 +52,13 @@ const columns: readonly Column<Datapoint>[] = [
     grow: 1,
     cell: ({ metadata }) => <Preview value={metadata} />,
   },
-  {
+  timeColumn({
     id: "changed",
     isMajor: true,
     header: "Changed",
-    width: timeWidth,
-    cell: ({ updatedAt, createdAt }) => {
-      const at = updatedAt ?? createdAt;
-      return <Time value={at && timestampMs(at)} />;
-    },
-  },
-  {
-    id: "id",
-    header: "Id",
-    width: 168,
-    hasControl: true,
-    cell: ({ id }) => <Identifier value={id} />,
-  },
+    at: ({ updatedAt, createdAt }) => updatedAt ?? createdAt,
+  }),
+  idColumn({ idOf: ({ id }) => id }),
 ];
 
 export type DatapointTableProps = {
@@ -83,11 +71,11 @@ export type DatapointTableProps = {
 
 export function DatapointTable(props: DatapointTableProps) {
   const { datasetId, version, openId, onImport } = props;
-  const pages = useRpcPages(
-    DatapointService.method.listDatapoints,
-    { datasetId, limit: pageSize, ...(version !== undefined && { version }) },
-    { cursorOf: ({ nextCursor }) => nextCursor },
-  );
+  const pages = useRpcPages(DatapointService.method.listDatapoints, {
+    datasetId,
+    limit: pageSize,
+    ...(version !== undefined && { version }),
+  });
   const projectId = useCurrentProjectId();
   const rowPages = useRowPages(
     useCallback(

@@ -1,6 +1,5 @@
 // One dataset: its datapoints, its versions, and everything that fills, changes and exports it.
 
-import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
@@ -8,10 +7,11 @@ import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
 import { type DatasetAct, DatasetMenu, methodsOfActs } from "./dataset-menu.tsx";
@@ -23,21 +23,18 @@ import { datasetRoute, type DatasetSearch } from "./route.tsx";
 import "../../design/layout.css";
 
 export function DatasetPage() {
-  const { projectId, datasetId } = datasetRoute.useParams();
+  const { datasetId } = datasetRoute.useParams();
   const { version } = datasetRoute.useSearch();
-  const { data, error, refetch } = useRpc(DatasetService.method.getDataset, {
+  const answer = useRpc(DatasetService.method.getDataset, {
     datasetId,
     ...(version !== undefined && { version }),
   });
+  const { data } = answer;
   const dataset = data?.dataset;
-  if (dataset) return <DatasetContent key={datasetId} dataset={dataset} projectId={projectId} />;
+  if (dataset) return <DatasetContent key={datasetId} dataset={dataset} />;
   return (
     <Page title="Dataset">
-      {error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : (
-        <Loading what="Loading the dataset" />
-      )}
+      <ReadState read={answer} what="Loading the dataset" />
     </Page>
   );
 }
@@ -49,14 +46,12 @@ const commandsOfActs = [
   { act: "export", title: "Export the dataset" },
 ] as const;
 
-type DatasetContentProps = { readonly dataset: Dataset; readonly projectId: string };
-
 function useMayAct(): (act: DatasetAct) => boolean {
   const may = useMay();
   return (act) => may(methodsOfActs[act]);
 }
 
-function DatasetContent({ dataset, projectId }: DatasetContentProps) {
+function DatasetContent({ dataset }: { readonly dataset: Dataset }) {
   const { datapoint, tab, version } = datasetRoute.useSearch();
   const setSearch = useSearchChange<DatasetSearch>();
   const [act, setAct] = useState<DatasetAct>();
@@ -69,15 +64,7 @@ function DatasetContent({ dataset, projectId }: DatasetContentProps) {
   return (
     <Page
       title={dataset.name}
-      breadcrumb={
-        <>
-          <Link className="breadcrumb-link" to="/app/p/$projectId/datasets" params={{ projectId }}>
-            Datasets
-          </Link>
-          <span aria-hidden>/</span>
-          <span className="truncate">{dataset.name}</span>
-        </>
-      }
+      breadcrumb={<Crumbs list="datasets" name={dataset.name} />}
       actions={
         <>
           {mayAct("add") ? (

@@ -1,13 +1,12 @@
 // DatasetVersions: what each version of a dataset added, changed and removed.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useCallback, useMemo } from "react";
 import { DatasetService, type DatasetVersion } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
+import { countColumn, timeColumn } from "../../design/columns.tsx";
 import { ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { Count, Time } from "../../design/values.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 
 const columns: readonly Column<DatasetVersion>[] = [
@@ -17,42 +16,23 @@ const columns: readonly Column<DatasetVersion>[] = [
     width: 100,
     cell: ({ version }) => <span className="numeric">v{version}</span>,
   },
-  {
-    id: "added",
-    header: "Added",
-    width: 90,
-    align: "end",
-    cell: ({ added }) => <Count value={added} />,
-  },
-  {
-    id: "changed",
-    header: "Changed",
-    width: 90,
-    align: "end",
-    cell: ({ changed }) => <Count value={changed} />,
-  },
-  {
-    id: "removed",
-    header: "Removed",
-    width: 90,
-    align: "end",
-    cell: ({ removed }) => <Count value={removed} />,
-  },
-  {
+  countColumn({ id: "added", header: "Added", width: 90, count: ({ added }) => added }),
+  countColumn({ id: "changed", header: "Changed", width: 90, count: ({ changed }) => changed }),
+  countColumn({ id: "removed", header: "Removed", width: 90, count: ({ removed }) => removed }),
+  countColumn({
     id: "datapoints",
     header: "Datapoints",
     width: 110,
-    align: "end",
-    cell: ({ numDatapoints }) => <Count value={numDatapoints} />,
-  },
-  {
+    count: ({ numDatapoints }) => numDatapoints,
+  }),
+  timeColumn({
     id: "made",
     isMajor: true,
     header: "Made",
     width: 120,
     grow: 1,
-    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
-  },
+    at: ({ createdAt }) => createdAt,
+  }),
 ];
 
 export type DatasetVersionsProps = {
@@ -60,11 +40,7 @@ export type DatasetVersionsProps = {
 };
 
 export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
-  const pages = useRpcPages(
-    DatasetService.method.listDatasetVersions,
-    { datasetId, limit: 200 },
-    { cursorOf: ({ nextCursor }) => nextCursor },
-  );
+  const pages = useRpcPages(DatasetService.method.listDatasetVersions, { datasetId, limit: 200 });
   const projectId = useCurrentProjectId();
   const rowPages = useRowPages(
     useCallback(

@@ -1,6 +1,5 @@
 // Backfills: runs an evaluator on events of the past, with progress, to pause, resume and cancel.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useState } from "react";
 import { type Backfill, BackfillService } from "../../../../../gen/waggle/v1/backfill_pb.js";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
@@ -103,7 +102,7 @@ function BackfillRow({ metric, backfill }: BackfillRowProps) {
       <div className="backfill-head">
         <Status tone={tones[state] ?? "neutral"}>{state}</Status>
         <span>{version}</span>
-        <Time value={createdAt && timestampMs(createdAt)} />
+        <Time value={createdAt} />
         <Identifier value={workflowId} />
         {isOpen ? (
           <span className="backfill-acts">

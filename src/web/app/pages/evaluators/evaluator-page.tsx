@@ -2,16 +2,16 @@
 // people, and why an event was scored or not.
 
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
-import { useCurrentProjectId } from "../../api/project.ts";
 import { renewAnswers, useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Tab, Tabs } from "../../design/tabs.tsx";
 import { Cost, Count, KeyValue } from "../../design/values.tsx";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { Backfills } from "./backfills.tsx";
 import { draftDefault, fromMetric } from "./draft.ts";
@@ -28,14 +28,14 @@ export function EvaluatorPage() {
   const stored = useRpc(MetricService.method.getMetric, { id: metricId }, { isEnabled: !isNew });
   if (isNew) {
     return (
-      <Page title="New evaluator" breadcrumb={<Crumbs name="New evaluator" />}>
+      <Page title="New evaluator" breadcrumb={<Crumbs list="evaluators" name="New evaluator" />}>
         <Editor first={draftDefault} />
       </Page>
     );
   }
   if (stored.error && !stored.data) {
     return (
-      <Page title="Evaluator" breadcrumb={<Crumbs name="" />}>
+      <Page title="Evaluator" breadcrumb={<Crumbs list="evaluators" name="Evaluator" />}>
         <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />
       </Page>
     );
@@ -44,19 +44,6 @@ export function EvaluatorPage() {
     <EvaluatorView metric={stored.data} />
   ) : (
     <Loading what="Loading the evaluator" />
-  );
-}
-
-function Crumbs({ name }: { readonly name: string }) {
-  const projectId = useCurrentProjectId();
-  return (
-    <>
-      <Link to="/app/p/$projectId/evaluators" params={{ projectId }}>
-        Evaluators
-      </Link>
-      <span aria-hidden>/</span>
-      <span className="truncate">{name}</span>
-    </>
   );
 }
 
@@ -92,7 +79,7 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
   return (
     <Page
       title={metric.name}
-      breadcrumb={<Crumbs name={metric.name} />}
+      breadcrumb={<Crumbs list="evaluators" name={metric.name} />}
       {...(isRun && { toolbar: <Health metric={metric} /> })}
     >
       <Tabs

@@ -2,7 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 import { Gauge, Plus } from "lucide-react";
-import { useCallback, useMemo } from "react";
+import { useMemo } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -15,7 +15,7 @@ import { type Column, Table } from "../../design/table.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { useRowPages } from "../../shell/row-pages.ts";
+import { useItemPages } from "../../shell/row-pages.ts";
 import { typeNames } from "./draft.ts";
 import "./evaluators.css";
 
@@ -130,15 +130,7 @@ export function EvaluatorsPage() {
   const projectId = useCurrentProjectId();
   const list = useRpc(MetricService.method.listMetrics, {});
   const { data } = list;
-  const { onOpen, hrefOf } = useRowPages(
-    useCallback(
-      ({ id: metricId }: Pick<Metric, "id">) => ({
-        to: "/app/p/$projectId/evaluators/$metricId",
-        params: { projectId, metricId },
-      }),
-      [projectId],
-    ),
-  );
+  const { onOpen, hrefOf } = useItemPages("evaluators");
   const mayCreate = useMay()(MetricService.method.createMetric);
   const create = () => onOpen({ id: "new" });
   useCommands([

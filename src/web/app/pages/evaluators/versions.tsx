@@ -1,7 +1,7 @@
 // Versions: every definition that an evaluator had, what each changed, and the way back to it.
 
 import { toJson } from "@bufbuild/protobuf";
-import { timestampMs, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { useNavigate } from "@tanstack/react-router";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
@@ -53,7 +53,7 @@ export function Versions({ metric }: { readonly metric: Metric }) {
             >
               <b>{one.name}</b>
               {one.deployed ? <Badge tone="good">current</Badge> : null}
-              <Time value={one.date && timestampMs(one.date)} />
+              <Time value={one.date} />
               <span className="truncate" title={`${one.message}, by ${one.createdBy}`}>
                 {one.message}, by {one.createdBy}
               </span>

@@ -1,6 +1,5 @@
 // Why: what an evaluator did with an event, or why it does not run on it.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
@@ -132,7 +131,7 @@ function Explanation({ metric, eventId }: ExplanationProps) {
           ...(explanation ? [{ label: "Explanation", value: explanation }] : []),
           ...(failure ? [{ label: "Failure", value: failure }] : []),
           ...(filter ? [{ label: "Filter", value: filter }] : []),
-          { label: "Ended", value: <Time value={endedAt && timestampMs(endedAt)} /> },
+          { label: "Ended", value: <Time value={endedAt} /> },
         ]}
       />
       {runs.length > 0 ? (

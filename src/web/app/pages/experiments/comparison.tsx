@@ -1,17 +1,17 @@
 // Comparison: two runs side by side, with what the statistics say, and the datapoints that became
 // worse first.
 
-import { Link } from "@tanstack/react-router";
 import { ArrowLeftRight } from "lucide-react";
 import { useCallback, useMemo } from "react";
 import { type RunComparison, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
-import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { idColumn } from "../../design/columns.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { Identifier, KeyValue } from "../../design/values.tsx";
+import { KeyValue } from "../../design/values.tsx";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
@@ -27,28 +27,16 @@ import { experimentsRoute, type ExperimentsSearch } from "./route.tsx";
 export type ComparisonProps = { readonly baseId: string; readonly newId: string };
 
 export function Comparison({ baseId, newId }: ComparisonProps) {
-  const projectId = useCurrentProjectId();
   const setSearch = useSearchChange<ExperimentsSearch>();
-  const { data, error, refetch } = useRpc(RunService.method.compareRuns, {
+  const answer = useRpc(RunService.method.compareRuns, {
     newRunId: newId,
     oldRunId: baseId,
   });
+  const { data } = answer;
   return (
     <Page
       title="Comparison of two runs"
-      breadcrumb={
-        <>
-          <Link
-            className="breadcrumb-link"
-            to="/app/p/$projectId/experiments"
-            params={{ projectId }}
-          >
-            Experiments
-          </Link>
-          <span aria-hidden>/</span>
-          <span className="truncate">Comparison</span>
-        </>
-      }
+      breadcrumb={<Crumbs list="experiments" name="Comparison" />}
       actions={
         <Button
           size="small"
@@ -92,10 +80,8 @@ export function Comparison({ baseId, newId }: ComparisonProps) {
           <ComparedDatapoints comparison={data} baseId={baseId} newId={newId} />
           <ComparedOutputs baseId={baseId} newId={newId} />
         </div>
-      ) : error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (
-        <Loading what="Comparing the runs" />
+        <ReadState read={answer} what="Comparing the runs" />
       )}
     </Page>
   );
@@ -131,13 +117,7 @@ const columns: readonly Column<Row>[] = [
     grow: 1,
     cell: ({ improved }) => <Names names={improved} tone="good" />,
   },
-  {
-    id: "datapoint",
-    header: "Datapoint",
-    width: 180,
-    hasControl: true,
-    cell: ({ id }) => <Identifier value={id} />,
-  },
+  idColumn({ id: "datapoint", header: "Datapoint", width: 180, idOf: ({ id }) => id }),
 ];
 
 function Names({

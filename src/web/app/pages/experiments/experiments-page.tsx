@@ -18,7 +18,7 @@ import { Table } from "../../design/table.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { useRowPages } from "../../shell/row-pages.ts";
+import { useItemPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { Comparison } from "./comparison.tsx";
 import { NewRunDialog } from "./new-run-dialog.tsx";
@@ -38,20 +38,7 @@ export function ExperimentsPage() {
   );
 }
 
-function useRunPages(projectId: string) {
-  return useRowPages(
-    useCallback(
-      ({ id: runId }: Pick<Run, "id">) => ({
-        to: "/app/p/$projectId/experiments/$runId",
-        params: { projectId, runId },
-      }),
-      [projectId],
-    ),
-  );
-}
-
 function Runs() {
-  const { projectId } = experimentsRoute.useParams();
   const { name = "", page = 1 } = experimentsRoute.useSearch();
   const setSearch = useSearchChange<ExperimentsSearch>();
   const [selected, setSelected] = useState<ReadonlyMap<string, Run>>(new Map());
@@ -64,7 +51,7 @@ function Runs() {
     { keepsPrevious: true, refreshMs },
   );
   const { data } = list;
-  const { onOpen, hrefOf } = useRunPages(projectId);
+  const { onOpen, hrefOf } = useItemPages("experiments");
   // The two may stand on different pages. The older one is the base.
   const [later, earlier] = [...selected.values()].sort((a, b) => createdMs(b) - createdMs(a));
   const selectedIds = useMemo(() => new Set(selected.keys()), [selected]);

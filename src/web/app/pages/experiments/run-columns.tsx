@@ -1,13 +1,12 @@
 // Columns of the list of runs; scores, cost and time of a run are read when its row is seen.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Run, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
+import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { formatScore } from "../../design/format.ts";
 import type { Column } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Duration, Identifier, Time } from "../../design/values.tsx";
+import { Duration } from "../../design/values.tsx";
 import { namesOf, statusTones } from "./score.ts";
 import { UsageCost } from "./usage-cost.tsx";
 import { useRunUsage } from "./use-run-usage.ts";
@@ -15,13 +14,13 @@ import { useRunUsage } from "./use-run-usage.ts";
 const staleMs = 30_000;
 
 export const runColumns: readonly Column<Run>[] = [
-  {
+  textColumn({
     id: "name",
     header: "Run",
     width: 170,
     grow: 1,
-    cell: ({ name, id }) => <span className="truncate">{name ?? id}</span>,
-  },
+    text: ({ name, id }) => name ?? id,
+  }),
   {
     id: "status",
     isMajor: true,
@@ -54,19 +53,8 @@ export const runColumns: readonly Column<Run>[] = [
     align: "end",
     cell: ({ id }) => <RunDuration runId={id} />,
   },
-  {
-    id: "created",
-    header: "Created",
-    width: timeWidth,
-    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
-  },
-  {
-    id: "id",
-    header: "Id",
-    width: 168,
-    hasControl: true,
-    cell: ({ id }) => <Identifier value={id} />,
-  },
+  timeColumn({ id: "created", header: "Created", at: ({ createdAt }) => createdAt }),
+  idColumn({ idOf: ({ id }) => id }),
 ];
 
 function Scores({ runId }: { readonly runId: string }) {

@@ -1,14 +1,13 @@
 // One run: how far it is, its scores by metric, and its datapoints with each score.
 
-import { Link } from "@tanstack/react-router";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { useEffect } from "react";
 import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { type Run, type RunResult, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { Duration, KeyValue, Time, Tokens } from "../../design/values.tsx";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { MetricCard } from "./metric-card.tsx";
 import { runRoute } from "./route.tsx";
@@ -23,7 +22,7 @@ import "./experiments.css";
 const refreshMs = 2_000;
 
 export function RunPage() {
-  const { projectId, runId } = runRoute.useParams();
+  const { runId } = runRoute.useParams();
   const progress = useRpc(
     RunService.method.getRunProgress,
     { runId },
@@ -32,11 +31,12 @@ export function RunPage() {
   const { getExecution } = ExecutionService.method;
   const state = useRpc(getExecution, { runId }, { refreshMs }).data?.data?.state;
   const isActive = state === "running" || state === "scoring" || progress?.complete === false;
-  const { data, error, refetch } = useRpc(
+  const answer = useRpc(
     RunService.method.getRunResult,
     { runId },
     { refreshMs: isActive ? refreshMs : 10_000, keepsPrevious: true },
   );
+  const { data, refetch } = answer;
   // Reads the result once more at the end, since scores may have come after the last read.
   useEffect(() => {
     if (!isActive) void refetch();
@@ -46,19 +46,7 @@ export function RunPage() {
   return (
     <Page
       title={title}
-      breadcrumb={
-        <>
-          <Link
-            className="breadcrumb-link"
-            to="/app/p/$projectId/experiments"
-            params={{ projectId }}
-          >
-            Experiments
-          </Link>
-          <span aria-hidden>/</span>
-          <span className="truncate">{title}</span>
-        </>
-      }
+      breadcrumb={<Crumbs list="experiments" name={title} />}
       toolbar={run ? <RunFacts result={data} run={run} isActive={isActive} /> : undefined}
     >
       {data ? (
@@ -82,10 +70,8 @@ export function RunPage() {
           )}
           <RunDatapoints datapoints={data.datapoints} version={`${run?.status} ${isActive}`} />
         </div>
-      ) : error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (
-        <Loading what="Computing the result" />
+        <ReadState read={answer} what="Computing the result" />
       )}
     </Page>
   );
@@ -125,7 +111,7 @@ function RunFacts({ result: data, run, isActive }: RunFactsProps) {
         { label: "p95 duration", value: <Duration value={usage?.durationP95} /> },
         {
           label: "Created",
-          value: <Time value={run.createdAt && timestampMs(run.createdAt)} />,
+          value: <Time value={run.createdAt} />,
         },
       ]}
     />

@@ -12,9 +12,10 @@ import { pageAddress } from "../../api/project.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { useMay } from "../../session/use-may.ts";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useSearchChange } from "../../shell/search.ts";
 import { PromptEditor } from "./prompt-editor.tsx";
@@ -26,17 +27,14 @@ import "./prompts.css";
 
 export function PromptPage() {
   const { promptId } = promptRoute.useParams();
-  const { data, error, refetch } = useRpc(ConfigurationService.method.getConfiguration, {
+  const answer = useRpc(ConfigurationService.method.getConfiguration, {
     id: promptId,
   });
+  const { data } = answer;
   if (data) return <PromptContentPage key={promptId} prompt={data} />;
   return (
     <Page title="Prompt">
-      {error ? (
-        <ErrorState error={error} onRetry={() => void refetch()} />
-      ) : (
-        <Loading what="Loading the prompt" />
-      )}
+      <ReadState read={answer} what="Loading the prompt" />
     </Page>
   );
 }
@@ -50,15 +48,7 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
   return (
     <Page
       title={prompt.name}
-      breadcrumb={
-        <>
-          <Link className="breadcrumb-link" to="/app/p/$projectId/prompts" params={{ projectId }}>
-            Prompts
-          </Link>
-          <span aria-hidden>/</span>
-          <span className="truncate">{prompt.name}</span>
-        </>
-      }
+      breadcrumb={<Crumbs list="prompts" name={prompt.name} />}
       actions={
         <>
           {may(GenerationService.method.streamChat) ? (

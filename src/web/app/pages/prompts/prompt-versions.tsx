@@ -1,6 +1,5 @@
 // PromptVersions: the versions of a prompt, deployed by one choice, and what differs between two.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Rocket } from "lucide-react";
 import {
   type Configuration,
@@ -93,7 +92,7 @@ function VersionRow({ promptId, version }: VersionRowProps) {
         ))}
       </span>
       <span className="soft truncate" title={version.message}>
-        <Time value={version.date && timestampMs(version.date)} /> {version.message}
+        <Time value={version.date} /> {version.message}
       </span>
       <Menu
         align="end"

@@ -2,7 +2,7 @@
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { MessageSquareText, Plus } from "lucide-react";
-import { useCallback, useState } from "react";
+import { useState } from "react";
 import {
   type Configuration,
   ConfigurationService,
@@ -10,15 +10,14 @@ import {
 import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { Select } from "../../design/input.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { useRowPages } from "../../shell/row-pages.ts";
+import { useItemPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { NewPromptDialog } from "./new-prompt-dialog.tsx";
 import { environments, toContent } from "./prompt-content.ts";
@@ -26,14 +25,14 @@ import { promptsRoute, type PromptsSearch } from "./route.tsx";
 import "./prompts.css";
 
 const columns: readonly Column<Configuration>[] = [
-  {
+  textColumn({
     id: "name",
     header: "Prompt",
     width: 200,
     grow: 1,
     sortValue: ({ name }) => name,
-    cell: ({ name }) => <span className="truncate">{name}</span>,
-  },
+    text: ({ name }) => name,
+  }),
   {
     id: "environments",
     header: "Deployed in",
@@ -50,21 +49,14 @@ const columns: readonly Column<Configuration>[] = [
     ),
   },
   { id: "version", header: "Version", width: 80, align: "end", cell: ({ version }) => version },
-  {
+  timeColumn({
     id: "changed",
     isMajor: true,
     header: "Changed",
-    width: timeWidth,
     sortValue: ({ updatedAt }) => updatedAt && timestampMs(updatedAt),
-    cell: ({ updatedAt }) => <Time value={updatedAt && timestampMs(updatedAt)} />,
-  },
-  {
-    id: "id",
-    header: "Id",
-    width: 168,
-    hasControl: true,
-    cell: ({ id }) => <Identifier value={id} />,
-  },
+    at: ({ updatedAt }) => updatedAt,
+  }),
+  idColumn({ idOf: ({ id }) => id }),
 ];
 
 function Environments({ names }: { readonly names: readonly string[] }) {
@@ -80,7 +72,6 @@ function Environments({ names }: { readonly names: readonly string[] }) {
 }
 
 export function PromptsPage() {
-  const { projectId } = promptsRoute.useParams();
   const { env = "" } = promptsRoute.useSearch();
   const setSearch = useSearchChange<PromptsSearch>();
   const mayCreate = useMay()(ConfigurationService.method.createConfiguration);
@@ -89,15 +80,7 @@ export function PromptsPage() {
     keepsPrevious: true,
   });
   const { data } = list;
-  const { onOpen, hrefOf } = useRowPages(
-    useCallback(
-      ({ id: promptId }: Pick<Configuration, "id">) => ({
-        to: "/app/p/$projectId/prompts/$promptId",
-        params: { projectId, promptId },
-      }),
-      [projectId],
-    ),
-  );
+  const { onOpen, hrefOf } = useItemPages("prompts");
   useCommands([
     mayCreate && {
       id: "prompts.create",

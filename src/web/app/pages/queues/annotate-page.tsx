@@ -39,7 +39,7 @@ export function AnnotatePage() {
       breadcrumb={
         <>
           <Link
-            className="breadcrumb-link truncate"
+            className="truncate"
             to="/app/p/$projectId/queues/$queueId"
             params={{ projectId, queueId }}
           >

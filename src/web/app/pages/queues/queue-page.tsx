@@ -1,7 +1,6 @@
 // One queue: how far it is, its events, and how far the reviewers agree.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { Link, useNavigate, useRouter } from "@tanstack/react-router";
+import { useNavigate, useRouter } from "@tanstack/react-router";
 import { Pencil, Play, Trash2 } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
@@ -9,14 +8,14 @@ import { toApiError } from "../../api/errors.ts";
 import { useMore, useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
+import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
 import { showToast } from "../../design/toast.tsx";
-import { Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
+import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import type { EventSummary } from "../traces/event-summary.ts";
 import { QuestionLine } from "../traces/summary-line.tsx";
@@ -59,28 +58,15 @@ const columns: readonly Column<Row>[] = [
     grow: 3,
     cell: ({ summary }) => <QuestionLine summary={summary} />,
   },
-  {
+  textColumn({
     id: "reviewers",
     header: "Reviewers",
     width: 180,
     grow: 1,
-    cell: ({ reviews }) => (
-      <span className="truncate">{reviews.map(({ name }) => name).join(", ") || "–"}</span>
-    ),
-  },
-  {
-    id: "added",
-    header: "Came in",
-    width: timeWidth,
-    cell: ({ addedAt }) => <Time value={addedAt && timestampMs(addedAt)} />,
-  },
-  {
-    id: "event",
-    header: "Event",
-    width: 168,
-    hasControl: true,
-    cell: ({ eventId }) => <Identifier value={eventId} />,
-  },
+    text: ({ reviews }) => reviews.map(({ name }) => name).join(", ") || undefined,
+  }),
+  timeColumn({ id: "added", header: "Came in", at: ({ addedAt }) => addedAt }),
+  idColumn({ id: "event", header: "Event", idOf: ({ eventId }) => eventId }),
 ];
 
 export function QueuePage() {
@@ -104,15 +90,7 @@ export function QueuePage() {
   return (
     <Page
       title={title}
-      breadcrumb={
-        <>
-          <Link className="breadcrumb-link" to="/app/p/$projectId/queues" params={{ projectId }}>
-            Queues
-          </Link>
-          <span aria-hidden>/</span>
-          <span className="truncate">{title}</span>
-        </>
-      }
+      breadcrumb={<Crumbs list="queues" name={title} />}
       actions={
         <>
           {mayReview ? (
@@ -167,7 +145,7 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
   const pages = useRpcPages(
     QueueService.method.listQueueItems,
     { id: queueId, limit: 200 },
-    { cursorOf: ({ nextCursor }) => nextCursor, refreshMs },
+    { refreshMs },
   );
   const items = useMemo(() => pages.data?.pages.flatMap((page) => page.items), [pages.data]);
   const eventIds = useMemo(() => (items ?? []).map(({ eventId }) => eventId), [items]);

@@ -1,33 +1,31 @@
 // The annotation queues of a project.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { ListChecks, Plus } from "lucide-react";
-import { useCallback, useState } from "react";
+import { useState } from "react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
-import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Count, Identifier, Time } from "../../design/values.tsx";
+import { Count } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { useRowPages } from "../../shell/row-pages.ts";
+import { useItemPages } from "../../shell/row-pages.ts";
 import { isByHand } from "./by-hand.ts";
 import { QueueDialog } from "./queue-dialog.tsx";
 
 const columns: readonly Column<Queue>[] = [
-  {
+  textColumn({
     id: "name",
     header: "Queue",
     width: 200,
     grow: 1,
     sortValue: ({ name }) => name,
-    cell: ({ name }) => <span className="truncate">{name}</span>,
-  },
+    text: ({ name }) => name,
+  }),
   {
     id: "state",
     header: "New events",
@@ -57,19 +55,8 @@ const columns: readonly Column<Queue>[] = [
     align: "end",
     cell: ({ reviewersPerEvent }) => <span className="numeric">{reviewersPerEvent}</span>,
   },
-  {
-    id: "created",
-    header: "Created",
-    width: timeWidth,
-    cell: ({ createdAt }) => <Time value={createdAt && timestampMs(createdAt)} />,
-  },
-  {
-    id: "id",
-    header: "Id",
-    width: 168,
-    hasControl: true,
-    cell: ({ id }) => <Identifier value={id} />,
-  },
+  timeColumn({ id: "created", header: "Created", at: ({ createdAt }) => createdAt }),
+  idColumn({ idOf: ({ id }) => id }),
 ];
 
 type QueueCountProps = { readonly queueId: string; readonly state: "pending" | "completed" };
@@ -80,20 +67,11 @@ function QueueCount({ queueId, state }: QueueCountProps) {
 }
 
 export function QueuesPage() {
-  const projectId = useCurrentProjectId();
   const mayCreate = useMay()(QueueService.method.createQueue);
   const [isCreating, setCreating] = useState(false);
   const list = useRpc(QueueService.method.listQueues, {});
   const { data } = list;
-  const { onOpen, hrefOf } = useRowPages(
-    useCallback(
-      ({ id: queueId }: Pick<Queue, "id">) => ({
-        to: "/app/p/$projectId/queues/$queueId",
-        params: { projectId, queueId },
-      }),
-      [projectId],
-    ),
-  );
+  const { onOpen, hrefOf } = useItemPages("queues");
   useCommands([
     mayCreate && {
       id: "queues.create",

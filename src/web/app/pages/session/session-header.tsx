@@ -29,7 +29,6 @@ export function SessionCrumbs({ name, sessionId }: SessionCrumbsProps) {
   return (
     <>
       <Link
-        className="session-back"
         to="/app/p/$projectId/traces"
         params={{ projectId }}
         search={list ?? { ...(range && { range }), ...fromFilters(filters) }}
@@ -120,11 +119,7 @@ const pageSize = 30;
 function CompareChoices({ sessionId }: { readonly sessionId: string }) {
   const projectId = useCurrentProjectId();
   const [typed, setTyped] = useState("");
-  const list = useRpcPages(
-    SessionService.method.listSessions,
-    { limit: pageSize },
-    { cursorOf: ({ nextCursor }) => nextCursor },
-  );
+  const list = useRpcPages(SessionService.method.listSessions, { limit: pageSize });
   const { data, error } = list;
   const listed = useMemo(
     () =>

@@ -23,11 +23,10 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
   const [open, setOpen] = useState<ModelAlias | "new">();
   const [leaving, setLeaving] = useState<ModelAlias>();
   const may = useMay(scope);
-  const list = useRpcPages(
-    method.listModelAliases,
-    { scope: connectionScope(scope), limit: 1_000 },
-    { cursorOf: (page) => page.nextCursor },
-  );
+  const list = useRpcPages(method.listModelAliases, {
+    scope: connectionScope(scope),
+    limit: 1_000,
+  });
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const close = () => setOpen(undefined);
   return (

@@ -9,7 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ArchivalProjects, ArchivalState, ArchivalWorkflow, isRunning } from "./archival-parts.tsx";
-import { isLevel, levelNames, toMs } from "../../api/scope.ts";
+import { isLevel, levelNames } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 /** Time between two looks while an archival runs, and while none does. */
@@ -22,7 +22,6 @@ export function Archivals({ orgId }: { readonly orgId: string }) {
     ArchivalService.method.listArchivals,
     { orgId },
     {
-      cursorOf: ({ nextCursor }) => nextCursor,
       refreshMs: isFollowing ? followMs : idleMs,
       staleMs: 0,
     },
@@ -87,7 +86,7 @@ const columns: readonly SettingsColumn<Archival>[] = [
     titleOf: ({ archivedBy }) => `by ${archivedBy}`,
     cell: ({ startedAt, archivedBy }) => (
       <>
-        <Time value={toMs(startedAt)} />
+        <Time value={startedAt} />
         <small className="truncate">{archivedBy}</small>
       </>
     ),

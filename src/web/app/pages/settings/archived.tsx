@@ -14,7 +14,7 @@ import {
   ArchivalWorkflow,
   isRunning,
 } from "./archival-parts.tsx";
-import { levelNames, type ScopeRef, toMs } from "../../api/scope.ts";
+import { levelNames, type ScopeRef } from "../../api/scope.ts";
 
 export type ArchivedProps = { readonly scope: ScopeRef; readonly workflowId: string };
 
@@ -68,7 +68,7 @@ function ArchivalFollowed({ scope }: Pick<ArchivedProps, "scope">) {
             items={[
               { label: "State", value: <ArchivalState archival={archival} /> },
               { label: "Name", value: archival.name },
-              { label: "Started", value: <Time value={toMs(archival.startedAt)} /> },
+              { label: "Started", value: <Time value={archival.startedAt} /> },
               { label: "By", value: archival.archivedBy },
               { label: "Workflow", value: <ArchivalWorkflow archival={archival} /> },
             ]}

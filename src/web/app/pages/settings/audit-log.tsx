@@ -6,12 +6,13 @@ import { ScrollText } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AuditEntry, AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
 import { useMore, useRpcPages } from "../../api/query.ts";
+import { countColumn } from "../../design/columns.tsx";
 import { formatExactCount } from "../../design/format.ts";
 import { useNow } from "../../design/now.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
-import { Count, Time } from "../../design/values.tsx";
+import { Time } from "../../design/values.tsx";
 import { AuditEntryDrawer } from "./audit-entry.tsx";
 import {
   AuditFilters,
@@ -20,10 +21,9 @@ import {
   toAuditInput,
 } from "./audit-filters.tsx";
 import { settingsRoute } from "./route.tsx";
-import { toMs } from "../../api/scope.ts";
 
 const columns: readonly Column<AuditEntry>[] = [
-  { id: "at", header: "When", width: timeWidth, cell: ({ at }) => <Time value={toMs(at)} /> },
+  { id: "at", header: "When", width: timeWidth, cell: ({ at }) => <Time value={at} /> },
   {
     id: "actor",
     header: "Who",
@@ -52,13 +52,7 @@ const columns: readonly Column<AuditEntry>[] = [
       </span>
     ),
   },
-  {
-    id: "sequence",
-    header: "No.",
-    width: 72,
-    align: "end",
-    cell: ({ sequence }) => <Count value={sequence} />,
-  },
+  countColumn({ id: "sequence", header: "No.", width: 72, count: ({ sequence }) => sequence }),
 ];
 
 const pageSize = 200;
@@ -70,7 +64,7 @@ export function AuditLog({ orgId }: { readonly orgId: string }) {
   const log = useRpcPages(
     AuditService.method.listAuditLog,
     { orgId, limit: pageSize, ...toAuditInput(search, useNow()) },
-    { cursorOf: (page) => page.nextCursor, keepsPrevious: true },
+    { keepsPrevious: true },
   );
   const entries = useMemo(() => log.data?.pages.flatMap(({ data }) => data) ?? [], [log.data]);
   const { fetchNextPage, hasNextPage, isFetching } = log;

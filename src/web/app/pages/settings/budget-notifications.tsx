@@ -52,7 +52,7 @@ function Log({ projectId, budgetId, title, onClose }: LogProps) {
   const pages = useRpcPages(
     method.listBudgetNotifications,
     { projectId, budgetId, limit: 100 },
-    { cursorOf: (page) => page.nextCursor, refreshMs: 10_000 },
+    { refreshMs: 10_000 },
   );
   const outcome = useTestOutcome();
   const test = useRpcMutation(method.testBudget, {

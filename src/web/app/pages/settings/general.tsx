@@ -18,7 +18,7 @@ import { faultOf } from "../charts/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
 import { OtherFault } from "./other-fault.tsx";
 import { scopeActs, useCreateBelow, useRename } from "./scope-changes.ts";
-import { levelBelow, levelNames, type ScopeData, type ScopeRef, toMs } from "../../api/scope.ts";
+import { levelBelow, levelNames, type ScopeData, type ScopeRef } from "../../api/scope.ts";
 
 export type GeneralProps = {
   readonly scope: ScopeRef;
@@ -48,7 +48,7 @@ export function General({ scope, data, onArchived }: GeneralProps) {
       <KeyValue
         items={[
           { label: "Id", value: <Identifier value={scope.id} /> },
-          { label: "Created", value: <Time value={toMs(data.createdAt)} /> },
+          { label: "Created", value: <Time value={data.createdAt} /> },
         ]}
       />
       <div className="settings-acts">

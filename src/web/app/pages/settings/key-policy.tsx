@@ -10,7 +10,6 @@ import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { PermissionsPicker } from "./permissions-picker.tsx";
-import { toMs } from "../../api/scope.ts";
 
 const { method } = ApiKeyService;
 
@@ -48,7 +47,7 @@ export function KeyPolicy({ orgId }: { readonly orgId: string }) {
       )}
       {data.updatedBy === undefined ? null : (
         <p className="settings-note">
-          Changed <Time value={toMs(data.updatedAt)} /> by {data.updatedBy}.
+          Changed <Time value={data.updatedAt} /> by {data.updatedBy}.
         </p>
       )}
       {update.error ? <ErrorState error={update.error} isInline /> : null}

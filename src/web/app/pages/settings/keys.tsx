@@ -67,7 +67,6 @@ function KeyList({ kind, scope }: KeyListProps) {
   const [ending, setEnding] = useState<ApiKey>();
   const [isFollowing, setFollowing] = useState(false);
   const keys = useRpcPages(kind.list, keyInput(kind, scope, { limit: 100 }), {
-    cursorOf: (page) => page.nextCursor,
     refreshMs: isFollowing && followMs,
   });
   const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
@@ -134,12 +133,12 @@ const keyColumns: readonly SettingsColumn<ApiKey>[] = [
     titleOf: ({ createdBy }) => `by ${createdBy}`,
     cell: ({ createdAt, createdBy }) => (
       <>
-        <Time value={toMs(createdAt)} />
+        <Time value={createdAt} />
         <small className="truncate">{createdBy}</small>
       </>
     ),
   },
-  { header: "Last used", cell: ({ lastUsedAt }) => <Time value={toMs(lastUsedAt)} /> },
+  { header: "Last used", cell: ({ lastUsedAt }) => <Time value={lastUsedAt} /> },
 ];
 
 function actsColumn(onRevoke: (key: ApiKey) => void): SettingsColumn<ApiKey> {

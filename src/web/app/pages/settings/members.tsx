@@ -12,7 +12,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { memberScope, type ScopeRef, toMs } from "../../api/scope.ts";
+import { memberScope, type ScopeRef } from "../../api/scope.ts";
 import { faultOf } from "../charts/faults.ts";
 import { OtherFault } from "./other-fault.tsx";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
@@ -23,11 +23,7 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
   const [open, setOpen] = useState<"add" | "roles">();
   const [leaving, setLeaving] = useState<Member>();
   const may = useMay(scope);
-  const members = useRpcPages(
-    method.listMembers,
-    { scope: memberScope(scope), limit: 1_000 },
-    { cursorOf: (page) => page.nextCursor },
-  );
+  const members = useRpcPages(method.listMembers, { scope: memberScope(scope), limit: 1_000 });
   const { data: roleList } = useRpc(method.listRoles, {}, { staleMs: 60_000 });
   const roles = (roleList?.data ?? []).filter(({ levels }) => levels.includes(scope.level));
   const rows = members.data?.pages.flatMap(({ data }) => data) ?? [];
@@ -112,7 +108,7 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
         />
       ),
     },
-    { header: "Added", cell: ({ createdAt }) => <Time value={toMs(createdAt)} /> },
+    { header: "Added", cell: ({ createdAt }) => <Time value={createdAt} /> },
     {
       header: "By",
       titleOf: ({ createdBy }) => createdBy,

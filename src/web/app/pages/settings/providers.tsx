@@ -18,7 +18,7 @@ import { type May, useMay } from "../../session/use-may.ts";
 import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
 import { Aliases } from "./aliases.tsx";
 import { modelMethods, ProviderForm } from "./provider-form.tsx";
-import { connectionScope, levelNames, type ScopeRef, toMs } from "../../api/scope.ts";
+import { connectionScope, levelNames, type ScopeRef } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = ProviderCredentialService;
@@ -27,11 +27,10 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
   const [open, setOpen] = useState<ProviderCredential | "new">();
   const [leaving, setLeaving] = useState<ProviderCredential>();
   const may = useMay(scope);
-  const list = useRpcPages(
-    method.listProviderCredentials,
-    { scope: connectionScope(scope), limit: 1_000 },
-    { cursorOf: (page) => page.nextCursor },
-  );
+  const list = useRpcPages(method.listProviderCredentials, {
+    scope: connectionScope(scope),
+    limit: 1_000,
+  });
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <div className="settings-sections">
@@ -94,7 +93,7 @@ function CredentialTable({ may, rows, onEdit, onRemove }: CredentialTableProps) 
       header: "Secrets",
       cell: ({ secrets }) => secrets.map((secret) => <Badge key={secret}>{secret} stored</Badge>),
     },
-    { header: "Changed", cell: ({ updatedAt }) => <Time value={toMs(updatedAt)} /> },
+    { header: "Changed", cell: ({ updatedAt }) => <Time value={updatedAt} /> },
     {
       header: "Acts",
       isHeaderHidden: true,

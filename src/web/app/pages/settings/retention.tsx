@@ -126,7 +126,7 @@ function describePreview({ data, isFetching, error }: PreviewRead): string {
 }
 
 const columns: readonly SettingsColumn<RetentionRun>[] = [
-  { header: "Started", cell: ({ createdAt }) => <Time value={toMs(createdAt)} /> },
+  { header: "Started", cell: ({ createdAt }) => <Time value={createdAt} /> },
   {
     header: "State",
     isMajor: true,
@@ -154,11 +154,7 @@ const columns: readonly SettingsColumn<RetentionRun>[] = [
 ];
 
 function RetentionRuns({ projectId }: { readonly projectId: string }) {
-  const runs = useRpcPages(
-    method.listRetentionRuns,
-    { projectId, limit: 50 },
-    { cursorOf: (page) => page.nextCursor },
-  );
+  const runs = useRpcPages(method.listRetentionRuns, { projectId, limit: 50 });
   const rows = runs.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <section>

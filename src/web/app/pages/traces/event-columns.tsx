@@ -2,9 +2,9 @@
 
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Badge, Status, type Tone } from "../../design/badge.tsx";
+import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import type { Column } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Cost, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
+import { Cost, Duration, Tokens } from "../../design/values.tsx";
 import { amountsOf } from "./event-amounts.ts";
 import type { EventRow } from "./rows.ts";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
@@ -24,16 +24,7 @@ export const eventDefaults: readonly string[] = [
 const tones: Readonly<Record<string, Tone>> = { model: "accent", tool: "info", chain: "neutral" };
 
 export const eventColumns: readonly Column<EventRow>[] = [
-  {
-    id: "name",
-    header: "Event",
-    width: 140,
-    cell: ({ event }) => (
-      <span className="truncate" title={event.eventName}>
-        {event.eventName}
-      </span>
-    ),
-  },
+  textColumn({ id: "name", header: "Event", width: 140, text: ({ event }) => event.eventName }),
   {
     id: "type",
     header: "Type",
@@ -78,19 +69,18 @@ export const eventColumns: readonly Column<EventRow>[] = [
       />
     ),
   },
-  {
+  textColumn({
     id: "model",
     header: "Model",
     width: 132,
-    cell: ({ event }) => <span className="truncate">{textOf(event.config, "model") || "–"}</span>,
-  },
-  {
+    text: ({ event }) => textOf(event.config, "model") || undefined,
+  }),
+  timeColumn({
     id: "started",
     isMajor: true,
     header: "Started",
-    width: timeWidth,
-    cell: ({ event }) => <Time value={event.startTime} />,
-  },
+    at: ({ event }) => event.startTime,
+  }),
   {
     id: "duration",
     header: "Duration",
@@ -124,20 +114,8 @@ export const eventColumns: readonly Column<EventRow>[] = [
     width: 110,
     cell: ({ event }) => <Badge>{event.source}</Badge>,
   },
-  {
-    id: "session",
-    header: "Session",
-    width: 168,
-    hasControl: true,
-    cell: ({ event }) => <Identifier value={event.sessionId ?? ""} />,
-  },
-  {
-    id: "id",
-    header: "Id",
-    width: 168,
-    hasControl: true,
-    cell: ({ event }) => <Identifier value={event.eventId ?? ""} />,
-  },
+  idColumn({ id: "session", header: "Session", idOf: ({ event }) => event.sessionId ?? "" }),
+  idColumn({ idOf: ({ event }) => event.eventId ?? "" }),
 ];
 
 function textOf(fields: JsonObject | undefined, key: string): string {

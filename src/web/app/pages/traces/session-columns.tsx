@@ -1,9 +1,9 @@
 // Columns of the list of sessions.
 
 import { Badge, Status } from "../../design/badge.tsx";
+import { countColumn, idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import type { Column } from "../../design/table.tsx";
-import { timeWidth } from "../../design/table-model.ts";
-import { Cost, Count, Duration, Identifier, Time, Tokens } from "../../design/values.tsx";
+import { Cost, Duration, Tokens } from "../../design/values.tsx";
 import { QuestionLine, SummaryLine } from "./summary-line.tsx";
 import { nameOf, type SessionRow } from "./rows.ts";
 
@@ -20,16 +20,7 @@ export const sessionDefaults: readonly string[] = [
 ];
 
 export const sessionColumns: readonly Column<SessionRow>[] = [
-  {
-    id: "name",
-    header: "Session",
-    width: 132,
-    cell: (row) => (
-      <span className="truncate" title={nameOf(row)}>
-        {nameOf(row)}
-      </span>
-    ),
-  },
+  textColumn({ id: "name", header: "Session", width: 132, text: (row) => nameOf(row) }),
   {
     id: "status",
     isMajor: true,
@@ -66,13 +57,12 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
       />
     ),
   },
-  {
+  timeColumn({
     id: "started",
     isMajor: true,
     header: "Started",
-    width: timeWidth,
-    cell: ({ session }) => <Time value={session.startTime} />,
-  },
+    at: ({ session }) => session.startTime,
+  }),
   {
     id: "duration",
     header: "Duration",
@@ -80,20 +70,18 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     align: "end",
     cell: ({ session }) => <Duration value={session.duration} />,
   },
-  {
+  countColumn({
     id: "events",
     header: "Events",
     width: 64,
-    align: "end",
-    cell: ({ session }) => <Count value={session.totals?.numEvents} />,
-  },
-  {
+    count: ({ session }) => session.totals?.numEvents,
+  }),
+  countColumn({
     id: "model-events",
     header: "Model calls",
     width: 92,
-    align: "end",
-    cell: ({ session }) => <Count value={session.totals?.numModelEvents} />,
-  },
+    count: ({ session }) => session.totals?.numModelEvents,
+  }),
   {
     id: "tokens",
     header: "Tokens",
@@ -127,11 +115,5 @@ export const sessionColumns: readonly Column<SessionRow>[] = [
     width: 110,
     cell: ({ session }) => <Badge>{session.source}</Badge>,
   },
-  {
-    id: "id",
-    header: "Id",
-    width: 168,
-    hasControl: true,
-    cell: ({ session }) => <Identifier value={session.sessionId} />,
-  },
+  idColumn({ idOf: ({ session }) => session.sessionId }),
 ];
