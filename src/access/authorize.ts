@@ -3,8 +3,7 @@
 
 import { anyCovers, findKeyCreation } from "./permissions.ts";
 import type { KeyKind, KeyPrincipal, Principal } from "./principal.ts";
-import { isWithin } from "./scope.ts";
-import type { Scope } from "./scope.ts";
+import { isWithin, type Scope } from "./scope.ts";
 
 /** Requirements of a call on its caller. */
 export type Demand = {

@@ -6,8 +6,7 @@ import { type ContextValues, createContextKey, type HandlerContext } from "@conn
 import type { Credentials } from "./authenticate.ts";
 import type { Whose } from "./change.ts";
 import type { Principal } from "./principal.ts";
-import { isProject } from "./scope.ts";
-import type { ProjectScope, Scope } from "./scope.ts";
+import { isProject, type ProjectScope, type Scope } from "./scope.ts";
 import { createByteBudget, type Reservation } from "../base/byte-budget.ts";
 
 export const principalKey = createContextKey<Principal | undefined>(undefined, {

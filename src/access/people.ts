@@ -5,16 +5,12 @@
 import type { Database } from "../postgres/database.ts";
 import type { Audit } from "./audit/audit.ts";
 import type { AccessChanges } from "./changes/changes.ts";
-import { createMembers } from "./members/members.ts";
-import type { Members } from "./members/members.ts";
+import { createMembers, type Members } from "./members/members.ts";
 import { grantsOf } from "./roles/grants.ts";
 import type { Manifest } from "./roles/manifest.ts";
-import { createCookies } from "./sign-in/cookies.ts";
-import type { Cookies } from "./sign-in/cookies.ts";
-import { createSignIns } from "./sign-in/sign-ins.ts";
-import type { SignIns } from "./sign-in/sign-ins.ts";
-import { createUsers } from "./users/users.ts";
-import type { Users } from "./users/users.ts";
+import { type Cookies, createCookies } from "./sign-in/cookies.ts";
+import { createSignIns, type SignIns } from "./sign-in/sign-ins.ts";
+import { createUsers, type Users } from "./users/users.ts";
 
 export type People = {
   readonly users: Users;

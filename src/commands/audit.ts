@@ -2,12 +2,10 @@
 // each. Changes nothing. Source: docs/audit.md.
 
 import { OperatorError } from "../base/operator-error.ts";
-import { createAudit } from "../access/audit/audit.ts";
-import type { Audit } from "../access/audit/audit.ts";
+import { type Audit, createAudit } from "../access/audit/audit.ts";
 import type { ChainReport } from "../access/audit/verify.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
-import { print } from "./command.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, print } from "./command.ts";
 import { withDatabase } from "./database.ts";
 
 export const usage = "usage:\n  waggle audit verify [--org ID-OR-NAME, or system]";

@@ -3,10 +3,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Config } from "../config.ts";
-import { openClusters } from "../postgres/clusters.ts";
-import type { Clusters, OpenClustersOptions } from "../postgres/clusters.ts";
-import { openDatabase } from "../postgres/database.ts";
-import type { Database } from "../postgres/database.ts";
+import { type Clusters, openClusters, type OpenClustersOptions } from "../postgres/clusters.ts";
+import { type Database, openDatabase } from "../postgres/database.ts";
 import { orAborted } from "./interruption.ts";
 import type { Progress } from "./progress.ts";
 

@@ -5,8 +5,7 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { LocalCreator, NewKey } from "../access/keys/new-key.ts";
-import { systemScope } from "../access/scope.ts";
-import type { Scope } from "../access/scope.ts";
+import { type Scope, systemScope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createLocalProjects, firstStart } from "../controlplane/projects/local-projects.ts";
 import type { LocalProject } from "../controlplane/projects/local-projects.ts";

@@ -3,8 +3,7 @@
 import { extname } from "node:path";
 import { OperatorError } from "../base/operator-error.ts";
 import { fileFormats } from "../evaluation/datasets/files/file-format.ts";
-import type { CommandContext } from "./command.ts";
-import { print, printBody } from "./command.ts";
+import { type CommandContext, print, printBody } from "./command.ts";
 import { openInput, standardInput } from "./input.ts";
 import { listPages } from "./list-pages.ts";
 import { countFlag, listFlag, readCallOptions, textFlag } from "./service-call.ts";

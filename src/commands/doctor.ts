@@ -20,8 +20,7 @@ import { findBucketFault } from "../tracing/retention/file-store.ts";
 import { encryptionKeyPath, findEncryptionKeys } from "./encryption-keys.ts";
 import { createSandbox } from "./sandbox.ts";
 import { describeUnknownKeys } from "./stored-secrets.ts";
-import { print } from "./command.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, print } from "./command.ts";
 import { createProgress } from "./progress.ts";
 
 /** Result of a check; `advice` is present if something has to be done. */

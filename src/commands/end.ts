@@ -1,7 +1,6 @@
 // Logger of a long-running process, and the events that end it.
 
-import { createLogger } from "../base/logger.ts";
-import type { Logger } from "../base/logger.ts";
+import { createLogger, type Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { isOfOpening } from "../postgres/faults.ts";
 import { onSupervisorEnd } from "./supervised.ts";

@@ -3,8 +3,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { OperatorError } from "../base/operator-error.ts";
-import { print } from "./command.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, print } from "./command.ts";
 import { createClient } from "./import/client.ts";
 import { importFiles } from "./import/importer.ts";
 import { mapLangfuse } from "./import/langfuse.ts";

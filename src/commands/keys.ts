@@ -1,11 +1,9 @@
 // `waggle keys create | list | revoke` on the database of the running service or of a data folder.
 // Source: docs/decisions.md, 31, 32, 33.
 
-import { toRoot } from "../access/keys/keys.ts";
-import type { Key, Keys } from "../access/keys/keys.ts";
+import { type Key, type Keys, toRoot } from "../access/keys/keys.ts";
 import { isFineGrained } from "../access/keys/new-key.ts";
-import { keyKinds } from "../access/principal.ts";
-import type { KeyKind } from "../access/principal.ts";
+import { type KeyKind, keyKinds } from "../access/principal.ts";
 import type { Scope } from "../access/scope.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createdKeysRevokedMax } from "../base/limits.ts";
@@ -15,8 +13,7 @@ import type { Flags } from "../config.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
-import { print, printTable } from "./command.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, print, printTable } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalKeys, findOperator } from "./local-access.ts";

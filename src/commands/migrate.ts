@@ -1,8 +1,7 @@
 // `waggle migrate`: migrates the schema of the database and of every cluster.
 
 import { migrate } from "../postgres/migrate.ts";
-import { print } from "./command.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, print } from "./command.ts";
 import { withDatabase, withUrl } from "./database.ts";
 import { interruptibly } from "./interruption.ts";
 

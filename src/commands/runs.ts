@@ -1,8 +1,7 @@
 // `waggle runs list | result | usage | compare`: reads experiment runs of a service as JSON.
 
 import { OperatorError } from "../base/operator-error.ts";
-import type { CommandContext } from "./command.ts";
-import { print } from "./command.ts";
+import { type CommandContext, print } from "./command.ts";
 import { listPages } from "./list-pages.ts";
 import { countFlag, readCallOptions } from "./service-call.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";

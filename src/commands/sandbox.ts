@@ -6,8 +6,7 @@ import { join } from "node:path";
 import type { Logger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { userCacheFolder } from "../embedded/user-cache.ts";
-import { createPythonSandbox } from "../evaluation/runner/python/sandbox.ts";
-import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
+import { createPythonSandbox, type PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 
 /** Minimum idle processes after `start`; each takes 140 MB but no CPU time. */
 const idleMin = 1;

@@ -10,8 +10,7 @@ import type { Config } from "../config.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { exportOwnTraces, type OwnTraces } from "../observability/own-traces.ts";
 import type { Readiness } from "../observability/readiness.ts";
-import { startOperatorServer } from "../observability/server.ts";
-import type { OperatorServer } from "../observability/server.ts";
+import { type OperatorServer, startOperatorServer } from "../observability/server.ts";
 import { createWebApp } from "../web/serve.ts";
 import { tellUnknownKeys } from "./stored-secrets.ts";
 

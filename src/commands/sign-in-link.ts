@@ -9,8 +9,7 @@ import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
-import { print } from "./command.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, print } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalPeople, findOperator } from "./local-access.ts";
 

@@ -2,8 +2,7 @@
 // crash, with growing pauses. Imports almost nothing, because it stays in memory next to the
 // service.
 
-import { fork } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";

@@ -3,8 +3,7 @@
 import { inBackground } from "../base/background.ts";
 import { findProject } from "../controlplane/scopes/scopes.ts";
 import { createEvaluationWork } from "../evaluation/evaluation.ts";
-import { createReadiness } from "../observability/readiness.ts";
-import type { Readiness } from "../observability/readiness.ts";
+import { createReadiness, type Readiness } from "../observability/readiness.ts";
 import { createRelay } from "../outbox/relay.ts";
 import { getMigrationState } from "../postgres/migrate.ts";
 import { createAlertChecks } from "../tracing/alerts/evaluate.ts";
@@ -12,8 +11,7 @@ import { createDeletion } from "../tracing/retention/deletion.ts";
 import { createFileStore } from "../tracing/retention/file-store.ts";
 import { createEventArchive } from "../tracing/archive/archive.ts";
 import { createActivities } from "../workflows/activities.ts";
-import { createWorkflowClient } from "../workflows/client.ts";
-import type { TemporalTarget } from "../workflows/client.ts";
+import { createWorkflowClient, type TemporalTarget } from "../workflows/client.ts";
 import { startWorker } from "../workflows/worker.ts";
 import type { Core } from "./core.ts";
 

@@ -1,12 +1,9 @@
 // Creates the services of organizations, data planes, workspaces and projects.
 
 import type { Outbox } from "../outbox/outbox.ts";
-import { createArchives } from "./scopes/archive.ts";
-import type { Archives } from "./scopes/archive.ts";
-import { createDataplanes } from "./scopes/dataplanes.ts";
-import type { Dataplanes, DataplanesOptions } from "./scopes/dataplanes.ts";
-import { createOrgs } from "./scopes/orgs.ts";
-import type { Orgs } from "./scopes/orgs.ts";
+import { type Archives, createArchives } from "./scopes/archive.ts";
+import { createDataplanes, type Dataplanes, type DataplanesOptions } from "./scopes/dataplanes.ts";
+import { createOrgs, type Orgs } from "./scopes/orgs.ts";
 import { createDescribedScopes } from "./scopes/scope-resource.ts";
 import type { DescribedScopes, ScopeResourceOptions } from "./scopes/scope-resource.ts";
 

@@ -16,8 +16,7 @@ import {
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { OperatorError } from "../base/operator-error.ts";
-import { isReachable } from "../base/account.ts";
-import type { Account } from "../base/account.ts";
+import { type Account, isReachable } from "../base/account.ts";
 
 export type PostgresBinaries = { readonly initdb: string; readonly postgres: string };
 

@@ -10,8 +10,7 @@ import type { Readable } from "node:stream";
 import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
-import { findAccount, isReachable } from "../base/account.ts";
-import type { Account } from "../base/account.ts";
+import { type Account, findAccount, isReachable } from "../base/account.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { exitOf, readCommandLine, sendSignal, spawnGuarded } from "./processes.ts";
 

@@ -1,8 +1,7 @@
 // Starts servers as child processes that end with this process, sends signals to processes, and
 // describes how a child ended.
 
-import { execFile, spawn } from "node:child_process";
-import type { ChildProcess, SpawnOptions } from "node:child_process";
+import { type ChildProcess, execFile, spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import type { Socket } from "node:net";

@@ -9,8 +9,7 @@ import { isAnswering, openConnection, registerSearchAttributes } from "../workfl
 import { searchAttributeNames } from "../workflows/search-attributes.ts";
 import { exitOf, spawnServer } from "./processes.ts";
 import { prepareLog, readLogEnd } from "./server-log.ts";
-import { findTemporal } from "./temporal-binary.ts";
-import type { FindTemporalOptions } from "./temporal-binary.ts";
+import { findTemporal, type FindTemporalOptions } from "./temporal-binary.ts";
 import { choosePorts, host, openTemporalFolder, stopOrphan } from "./temporal-folder.ts";
 import type { Ports, TemporalFolder } from "./temporal-folder.ts";
 

@@ -1,11 +1,9 @@
 // The operator port: `/metrics` in Prometheus text form, and the health of a process that has no
 // other port.
 
-import { createServer } from "node:http";
-import type { ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { formatReadiness } from "./readiness.ts";
-import type { Readiness } from "./readiness.ts";
+import { formatReadiness, type Readiness } from "./readiness.ts";
 
 export type OperatorServer = { readonly url: string; close(): Promise<void> };
 

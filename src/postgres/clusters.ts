@@ -5,8 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { openDatabase } from "./database.ts";
-import type { Database } from "./database.ts";
+import { type Database, openDatabase } from "./database.ts";
 
 /** Always present; the control database itself, unless the urls name another database for it. */
 const defaultClusterId = "default";

@@ -1,8 +1,7 @@
 // The services of tracing, composed once for each cluster that holds events, each with its own
 // commit queue and field cache. Source: docs/decisions.md, 30.
 
-import { createIdempotency } from "../access/idempotency/idempotency.ts";
-import type { Idempotency } from "../access/idempotency/idempotency.ts";
+import { createIdempotency, type Idempotency } from "../access/idempotency/idempotency.ts";
 import type { ProjectScope } from "../access/scope.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Clusters } from "../postgres/clusters.ts";
@@ -10,28 +9,19 @@ import type { Database } from "../postgres/database.ts";
 import { type QueueSize, sumSizes } from "./events/commit-queue.ts";
 import type { EstimateCost } from "./events/event.ts";
 import { type Charts, createCharts } from "./charts/charts.ts";
-import { createEvents } from "./events/events.ts";
-import type { Events } from "./events/events.ts";
-import { createEventMetrics } from "./events/metrics.ts";
-import type { EventMetrics } from "./events/metrics.ts";
-import { createRecorder } from "./events/record.ts";
-import type { Recorder } from "./events/record.ts";
+import { createEvents, type Events } from "./events/events.ts";
+import { createEventMetrics, type EventMetrics } from "./events/metrics.ts";
+import { createRecorder, type Recorder } from "./events/record.ts";
 import type { WrittenListener } from "./events/write-set.ts";
-import { createExports } from "./export/export.ts";
-import type { Exports } from "./export/export.ts";
+import { createExports, type Exports } from "./export/export.ts";
 import { createFieldValueLists, type FieldValueLists } from "./export/field-values.ts";
-import { createFeedback } from "./feedback/feedback.ts";
-import type { Feedback } from "./feedback/feedback.ts";
+import { createFeedback, type Feedback } from "./feedback/feedback.ts";
 import { createFieldCatalogue } from "./fields/fields.ts";
-import { createRunEvents } from "./run-events/run-events.ts";
-import type { RunEvents } from "./run-events/run-events.ts";
-import { createSelection } from "./selection/selection.ts";
-import type { Selection } from "./selection/selection.ts";
-import { createSessions } from "./sessions/sessions.ts";
-import type { Sessions } from "./sessions/sessions.ts";
+import { createRunEvents, type RunEvents } from "./run-events/run-events.ts";
+import { createSelection, type Selection } from "./selection/selection.ts";
+import { createSessions, type Sessions } from "./sessions/sessions.ts";
 import { createSkeletons, type Skeletons } from "./sessions/skeletons.ts";
-import { createTraces } from "./spans/record-spans.ts";
-import type { Traces } from "./spans/record-spans.ts";
+import { createTraces, type Traces } from "./spans/record-spans.ts";
 
 /** Services over the events of one cluster. */
 export type Tracing = {

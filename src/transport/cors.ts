@@ -3,8 +3,7 @@
 // protocol.
 
 import { cors as connectCors } from "@connectrpc/connect";
-import type { NodeRequest, NodeResponse } from "./exchange.ts";
-import { headerOf } from "./exchange.ts";
+import { headerOf, type NodeRequest, type NodeResponse } from "./exchange.ts";
 
 const allowedMethods = [...new Set([...connectCors.allowedMethods, "PUT", "PATCH", "DELETE"])];
 /** `X-Waggle-` request headers of model calls: how the call is recorded, and its time-out. */

@@ -1,8 +1,7 @@
 // Options for calling activities: they are retried until they succeed, because the archive or
 // revocation was already confirmed. Without side effects, because workflows import this file.
 
-import { ActivityCancellationType } from "@temporalio/workflow";
-import type { ActivityOptions } from "@temporalio/workflow";
+import { ActivityCancellationType, type ActivityOptions } from "@temporalio/workflow";
 import { evaluationTaskQueue } from "./task-queues.ts";
 
 export const activityOptions: ActivityOptions = {

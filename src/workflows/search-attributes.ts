@@ -1,8 +1,7 @@
 // Search attributes with which operators find workflows in Temporal. Without side effects, because
 // workflows import this file.
 
-import { defineSearchAttributeKey } from "@temporalio/common";
-import type { SearchAttributePair } from "@temporalio/common";
+import { defineSearchAttributeKey, type SearchAttributePair } from "@temporalio/common";
 import type { OutboxEntry } from "../outbox/entry.ts";
 
 const organizationKey = defineSearchAttributeKey("WaggleOrganization", "KEYWORD");

@@ -3,9 +3,8 @@
 
 import type { Actor } from "../../base/actor.ts";
 import { isUuid } from "../../base/ids.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { auditRowsMax } from "../../base/limits.ts";
-import type { JsonObject } from "../../base/json.ts";
 import {
   formatKeyCursor,
   parseKeyCursor,
@@ -15,13 +14,11 @@ import {
 import { toStorableText } from "../../base/storable-text.ts";
 import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
-import { chainOf, systemScope } from "../scope.ts";
-import type { Scope } from "../scope.ts";
+import { chainOf, type Scope, systemScope } from "../scope.ts";
 import { firstPreviousHash, hashOf } from "./chain.ts";
 import * as store from "./store.ts";
 import { parseFilter } from "./filter.ts";
-import { verifyChains } from "./verify.ts";
-import type { ChainReport } from "./verify.ts";
+import { type ChainReport, verifyChains } from "./verify.ts";
 
 /** A change: its action, actor and target. */
 export type Change = {

@@ -1,17 +1,14 @@
 // ApiKeyService: a message in, a message out, no decisions. The calls of all kinds of keys share
 // one implementation.
 
-import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ApiKeyService } from "../../../gen/waggle/v1/api_key_pb.js";
-import { parsePageOptions, toPageAnswer } from "../../base/pages.ts";
-import type { PageRequest } from "../../base/pages.ts";
+import { type PageRequest, parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import { actorOf, principalOf, scopeOf } from "../call.ts";
 import type { KeyPolicies, KeyPolicy } from "../key-policies/key-policies.ts";
 import type { KeyKind } from "../principal.ts";
-import { toRoot } from "./keys.ts";
-import type { CreatedKey, Key, KeyFilter, Keys } from "./keys.ts";
+import { type CreatedKey, type Key, type KeyFilter, type Keys, toRoot } from "./keys.ts";
 
 /** Common fields of the requests to create a key; only fine-grained keys have the last two. */
 type CreateRequest = {

@@ -3,8 +3,7 @@
 
 import { defaultPolicy } from "../key-policies/key-policies.ts";
 import type { Grant, KeyPrincipal } from "../principal.ts";
-import { systemScope } from "../scope.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, systemScope } from "../scope.ts";
 import type { LiveKeyRow } from "./store.ts";
 
 /**

@@ -3,15 +3,13 @@
 // docs/decisions.md, 33.
 
 import type { Actor } from "../../base/actor.ts";
-import { ServiceError } from "../../base/errors.ts";
-import type { Reason } from "../../base/errors.ts";
+import { type Reason, ServiceError } from "../../base/errors.ts";
 import { assertDescription, assertScopeName } from "../scope-names.ts";
 import { holds } from "../authorize.ts";
 import { assertPatterns } from "../key-policies/key-policies.ts";
 import { anyCovers, findKeyCreation, listPowers, overlaps } from "../permissions.ts";
 import type { KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
-import { scopeLevels } from "../scope.ts";
-import type { Scope, ScopeLevel } from "../scope.ts";
+import { type Scope, type ScopeLevel, scopeLevels } from "../scope.ts";
 
 /**
  * Creator without an API call: the operator at the command line, or the service at its first start.

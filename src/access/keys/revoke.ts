@@ -15,8 +15,7 @@ import { everything } from "../caller-memory.ts";
 import type { AccessChanges } from "../changes/changes.ts";
 import type { KeyKind } from "../principal.ts";
 import type { LevelInOrg, Scope } from "../scope.ts";
-import { isLocal } from "./new-key.ts";
-import type { Creator } from "./new-key.ts";
+import { type Creator, isLocal } from "./new-key.ts";
 import * as store from "./store.ts";
 import type { KeyFilter, KeyRow } from "./store.ts";
 

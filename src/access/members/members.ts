@@ -3,20 +3,16 @@
 
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { ServiceError } from "../../base/errors.ts";
-import { toPage } from "../../base/pages.ts";
-import type { Page, PageOptions } from "../../base/pages.ts";
+import { type Page, type PageOptions, toPage } from "../../base/pages.ts";
 import { rolesOfMemberMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { holds } from "../authorize.ts";
 import { anyCovers } from "../permissions.ts";
 import type { Principal } from "../principal.ts";
-import { permissionsOf } from "../roles/grants.ts";
-import type { RoleInScope } from "../roles/grants.ts";
-import { adminRoleOf } from "../roles/manifest.ts";
-import type { Manifest, Role } from "../roles/manifest.ts";
-import { systemScope, withAbove } from "../scope.ts";
-import type { Scope, ScopeLevel } from "../scope.ts";
+import { permissionsOf, type RoleInScope } from "../roles/grants.ts";
+import { adminRoleOf, type Manifest, type Role } from "../roles/manifest.ts";
+import { type Scope, type ScopeLevel, systemScope, withAbove } from "../scope.ts";
 import type { User, Users } from "../users/users.ts";
 import * as store from "./store.ts";
 import type { MemberRow } from "./store.ts";

@@ -5,8 +5,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Audit } from "../audit/audit.ts";
 import { systemScope, systemScopeId } from "../scope.ts";
-import { findUnusedPatterns } from "./manifest.ts";
-import type { GroupRole, Manifest, Role } from "./manifest.ts";
+import { findUnusedPatterns, type GroupRole, type Manifest, type Role } from "./manifest.ts";
 import * as store from "./store.ts";
 import type { AppliedManifestRow } from "./store.ts";
 

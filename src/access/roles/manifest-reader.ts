@@ -1,7 +1,6 @@
 // Reads maps, lists and texts of a YAML document, and collects their faults by line.
 
-import { isAlias, isMap, isScalar, isSeq } from "yaml";
-import type { Document, LineCounter, Node } from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from "yaml";
 import { OperatorError } from "../../base/operator-error.ts";
 
 /** A value of the document, or its key if the value is empty. */

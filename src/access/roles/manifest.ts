@@ -8,8 +8,7 @@ import { LineCounter, parseDocument } from "yaml";
 import { isUuid } from "../../base/ids.ts";
 import { OperatorError } from "../../base/operator-error.ts";
 import { findPatternFault, overlaps } from "../permissions.ts";
-import { scopeLevels, systemScopeId } from "../scope.ts";
-import type { ScopeLevel } from "../scope.ts";
+import { type ScopeLevel, scopeLevels, systemScopeId } from "../scope.ts";
 import { createManifestReader } from "./manifest-reader.ts";
 import type { Entries, Item, ManifestReader } from "./manifest-reader.ts";
 

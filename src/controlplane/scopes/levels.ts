@@ -1,7 +1,6 @@
 // Differences between the four levels of scopes. Source: docs/spec.md, "Control-plane resources".
 
-import { levelsInOrg } from "../../access/scope.ts";
-import type { LevelInOrg } from "../../access/scope.ts";
+import { type LevelInOrg, levelsInOrg } from "../../access/scope.ts";
 
 export type Level = {
   readonly table: string;

@@ -3,18 +3,15 @@
 // 12, 28.
 
 import type { Actor } from "../../base/actor.ts";
-import { changeInside } from "../../access/change.ts";
-import type { Changed, ChangeParts } from "../../access/change.ts";
+import { type Changed, changeInside, type ChangeParts } from "../../access/change.ts";
 import type { Members } from "../../access/members/members.ts";
 import type { Principal } from "../../access/principal.ts";
-import { scopeInside } from "../../access/scope.ts";
-import type { LevelInOrg, Scope } from "../../access/scope.ts";
+import { type LevelInOrg, type Scope, scopeInside } from "../../access/scope.ts";
 import { assertChange, assertDescription, assertScopeName } from "../../access/scope-names.ts";
 import type { DescribedChange } from "../../access/scope-names.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { createUuid } from "../../base/ids.ts";
-import { toPage } from "../../base/pages.ts";
-import type { Page, PageOptions } from "../../base/pages.ts";
+import { type Page, type PageOptions, toPage } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { isUniqueViolation } from "../../postgres/faults.ts";
 import { levelAbove, levels } from "./levels.ts";

@@ -1,7 +1,6 @@
 // SQL of scopes of every level: lookups with the scopes above, locks, pages and archiving.
 
-import { levelsInOrg } from "../../access/scope.ts";
-import type { Scope, LevelInOrg } from "../../access/scope.ts";
+import { type LevelInOrg, levelsInOrg, type Scope } from "../../access/scope.ts";
 import type { PageOptions, Position } from "../../base/pages.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
 import { isAfter, selectCreatedAtUs } from "../../postgres/keyset.ts";

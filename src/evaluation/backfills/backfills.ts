@@ -4,8 +4,7 @@
 
 import { formatVersion } from "../../base/versions.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { changeInside } from "../../access/change.ts";
-import type { ChangeParts } from "../../access/change.ts";
+import { changeInside, type ChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";

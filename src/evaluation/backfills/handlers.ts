@@ -7,9 +7,8 @@ import type { BackfillSchema, BackfillService } from "../../../gen/waggle/v1/bac
 import { formatVersion } from "../../base/versions.ts";
 import { toPageAnswer } from "../../base/pages.ts";
 import { toBounds } from "../../tracing/export/date-range.ts";
-import { toFilterInput } from "../../tracing/export/filter-message.ts";
+import { toFilterInput, toFilterMessage } from "../../tracing/export/filter-message.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
-import { toFilterMessage } from "../../tracing/export/filter-message.ts";
 import type { Backfill, Backfills } from "./backfills.ts";
 import type { BackfillAction } from "./state.ts";
 

@@ -4,8 +4,7 @@
 
 import { formatVersion } from "../../base/versions.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { changeInside } from "../../access/change.ts";
-import type { ChangeParts as AccessChangeParts } from "../../access/change.ts";
+import { changeInside, type ChangeParts as AccessChangeParts } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
@@ -17,8 +16,7 @@ import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import type { Definition } from "./definition.ts";
 import { subjectOf } from "../../access/enabled-memory.ts";
-import { inspectCriteria } from "./inspect.ts";
-import type { Inspector } from "./inspect.ts";
+import { inspectCriteria, type Inspector } from "./inspect.ts";
 import * as store from "./store.ts";
 import type { MetricRow } from "./store.ts";
 import type { GivenDefinition, Limits } from "./to-definition.ts";

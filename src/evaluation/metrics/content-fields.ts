@@ -2,8 +2,7 @@
 // prompt. Source: docs/decisions.md, 25.3.
 
 import { refuse } from "../../base/errors.ts";
-import { isJsonArray, isJsonObject } from "../../base/json.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { Category, OlderTexts } from "./definition.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";

@@ -8,10 +8,8 @@ import type { AccessChanges } from "../../access/changes/changes.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { findProject } from "../../controlplane/scopes/scopes.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
-import type { ProjectId } from "../../base/ids.ts";
-import { formatNameCursor, parseNameCursor } from "../../base/pages.ts";
-import type { Page } from "../../base/pages.ts";
+import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
+import { formatNameCursor, type Page, parseNameCursor } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
   assertFilterRoom,
@@ -25,8 +23,7 @@ import type { ChangeParts, Whose, WhoseCode } from "./change.ts";
 import type { RoutedEvaluator, RunnableEvaluator } from "./definition.ts";
 import { disableMetric, type Disabling } from "./disable-after-failures.ts";
 import { createEnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
-import { parseType } from "./fields.ts";
-import type { DefinitionFields } from "./fields.ts";
+import { type DefinitionFields, parseType } from "./fields.ts";
 import * as store from "./store.ts";
 import type { MetricRow } from "./store.ts";
 import { toDefinition } from "./to-definition.ts";

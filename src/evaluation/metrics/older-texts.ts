@@ -4,8 +4,7 @@
 
 import { refuse } from "../../base/errors.ts";
 import type { Definition, MetricType, OlderTexts } from "./definition.ts";
-import { criteriaOf } from "./fields.ts";
-import type { DefinitionFields, GivenText } from "./fields.ts";
+import { criteriaOf, type DefinitionFields, type GivenText } from "./fields.ts";
 
 /** Older name of the definition, by type. */
 export const olderNames = { PYTHON: "code_snippet", LLM: "prompt", HUMAN: "criteria" } as const;

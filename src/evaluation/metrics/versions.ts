@@ -7,8 +7,7 @@ import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.t
 import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
-import type { Page } from "../../base/pages.ts";
+import { formatKeyCursor, type Page, parseKeyCursor } from "../../base/pages.ts";
 import { byPeople, changeMetric, getMetric, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
 import { assertText } from "../../base/assert-text.ts";
@@ -16,8 +15,7 @@ import type { DefinitionFields } from "./fields.ts";
 import * as store from "./store.ts";
 import type { MetricRow, VersionRow } from "./store.ts";
 import { toDefinition } from "./to-definition.ts";
-import { compareDefinitions } from "./version-content.ts";
-import type { FieldChange } from "./version-content.ts";
+import { compareDefinitions, type FieldChange } from "./version-content.ts";
 
 export type MetricVersion = VersionRow;
 

@@ -3,8 +3,7 @@
 
 import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { buckets, eventTypes, unknownName } from "../../tracing/events/event.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";

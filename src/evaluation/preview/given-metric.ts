@@ -5,8 +5,7 @@ import { refuse, ServiceError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { readCategory, readThreshold } from "../metrics/content-fields.ts";
 import type { Category, ScoreType, Threshold } from "../metrics/definition.ts";
-import type { DefinitionFields, ThresholdFields } from "../metrics/fields.ts";
-import { parseReturnType } from "../metrics/fields.ts";
+import { type DefinitionFields, parseReturnType, type ThresholdFields } from "../metrics/fields.ts";
 import { type GivenDefinition, type Limits, toDefinition } from "../metrics/to-definition.ts";
 import type { RunnableDefinition } from "../runner/runner.ts";
 

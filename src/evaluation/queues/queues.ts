@@ -7,8 +7,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { queueDescriptionLengthMax, queueNameLengthMax } from "../../base/field-limits.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
-import type { ProjectId } from "../../base/ids.ts";
+import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
   claimSecondsMax,

@@ -4,8 +4,7 @@
 import type { ProjectRef } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { reviewExplanationLengthMax } from "../../base/field-limits.ts";
-import type { JsonObject, JsonValue, MutableObject } from "../../base/json.ts";
-import { setOwn } from "../../base/json.ts";
+import { type JsonObject, type JsonValue, type MutableObject, setOwn } from "../../base/json.ts";
 import { scoresOfReviewMax } from "../../base/tenant-limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";

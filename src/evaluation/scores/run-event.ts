@@ -2,8 +2,7 @@
 // faults of a provider or the service itself. Source: docs/decisions.md, 24.2.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { outcomes, ServiceError } from "../../base/errors.ts";
-import type { Reason } from "../../base/errors.ts";
+import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import { judgeAttemptsMax } from "../../base/tenant-limits.ts";
 import { findDatabaseFault } from "../../postgres/faults.ts";
 import type { RunResult } from "../runner/runner.ts";

@@ -12,8 +12,7 @@ import { eventMemoryMax, memoryOfEvent, tooLarge } from "../runner/event-memory.
 import type { OpenRunner, RunResult } from "../runner/runner.ts";
 import type { EndedRun } from "./scores.ts";
 import type { ResultBatch } from "./result-batch.ts";
-import { isOverloaded, runEvent } from "./run-event.ts";
-import type { RunEventOptions } from "./run-event.ts";
+import { isOverloaded, runEvent, type RunEventOptions } from "./run-event.ts";
 
 export type RunEventsOptions = Pick<RunEventOptions, "signal" | "pauseMs" | "onBug"> & {
   readonly eventIds: readonly string[];

@@ -5,14 +5,11 @@
 import { assertCount } from "../../base/assert-count.ts";
 import { refuse } from "../../base/errors.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { changeInside } from "../../access/change.ts";
-import type { ChangeParts, Whose } from "../../access/change.ts";
+import { changeInside, type ChangeParts, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { versionMessageLengthMax } from "../../base/field-limits.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
-import type { ProjectId } from "../../base/ids.ts";
-import { formatNameCursor, parseName, parseNameCursor } from "../../base/pages.ts";
-import type { Page } from "../../base/pages.ts";
+import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
+import { formatNameCursor, type Page, parseName, parseNameCursor } from "../../base/pages.ts";
 import { configurationsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
   addVersion,
@@ -22,14 +19,12 @@ import {
   stateOf,
   toConfiguration,
 } from "./change.ts";
-import { parseEnvironment } from "./configuration.ts";
-import type { Configuration, Environment } from "./configuration.ts";
+import { type Configuration, type Environment, parseEnvironment } from "./configuration.ts";
 import { compareContents } from "./diff.ts";
 import { checkMessage, checkName, parseEnvironments, parseTags, toContent } from "./fields.ts";
 import type { ConfigurationFields } from "./fields.ts";
 import * as store from "./store.ts";
-import { toUsed } from "./used.ts";
-import type { UsedConfiguration } from "./used.ts";
+import { toUsed, type UsedConfiguration } from "./used.ts";
 
 export type ListConfigurationsOptions = {
   /** From 1 to 1,000; the default, 1,000, is the maximum of a project. */

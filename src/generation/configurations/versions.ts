@@ -2,20 +2,17 @@
 // Source: docs/decisions.md, 44.2, 44.3; docs/prompts.md.
 
 import { assertCount } from "../../base/assert-count.ts";
-import { changeInside } from "../../access/change.ts";
-import type { ChangeParts, Whose } from "../../access/change.ts";
+import { changeInside, type ChangeParts, type Whose } from "../../access/change.ts";
 import { formatVersion, parseVersionNumber } from "../../base/versions.ts";
 import { pageLimitMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
-import type { Page } from "../../base/pages.ts";
+import { formatKeyCursor, type Page, parseKeyCursor } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { deploy, getConfiguration, inOrder, lockConfiguration } from "./change.ts";
 import { parseEnvironment, parseVersionOrNumber } from "./configuration.ts";
 import type { Content, Environment } from "./configuration.ts";
-import { compareContents } from "./diff.ts";
-import type { FieldChange } from "./diff.ts";
+import { compareContents, type FieldChange } from "./diff.ts";
 import * as store from "./store.ts";
 import type { VersionRow } from "./store.ts";
 

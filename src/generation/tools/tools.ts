@@ -3,14 +3,12 @@
 
 import { assertName } from "../../base/assert-text.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { changeInside, isChange } from "../../access/change.ts";
-import type { ChangeParts, Whose } from "../../access/change.ts";
+import { changeInside, type ChangeParts, isChange, type Whose } from "../../access/change.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { toolDescriptionLengthMax, toolNameLengthMax } from "../../base/field-limits.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
-import type { ProjectId } from "../../base/ids.ts";
+import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { toolsBytesMax, toolsOfProjectMax } from "../../base/tenant-limits.ts";
 import { hashContent } from "../../base/versions.ts";

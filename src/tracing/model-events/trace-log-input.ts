@@ -7,9 +7,8 @@ import { parseTimeMs } from "../../base/iso-time.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { Steps } from "../../base/paced.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
-import { buckets } from "../events/event.ts";
+import { buckets, timeMsMax } from "../events/event.ts";
 import { fromEvent } from "../events/event-input.ts";
-import { timeMsMax } from "../events/event.ts";
 import type { EventInput } from "../events/parse-event.ts";
 
 /** A step that is not read yet. */

@@ -2,8 +2,7 @@
 // Source: docs/spec.md, "Event record" (failed spans are errors); OpenTelemetry, "Exceptions".
 
 import type { JsonValue } from "../../base/json.ts";
-import type { Draft } from "./draft.ts";
-import { take } from "./draft.ts";
+import { type Draft, take } from "./draft.ts";
 
 const langfuseLevel = "langfuse.observation.level";
 

@@ -7,8 +7,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Authenticator } from "../../access/authenticate.ts";
 import { isAllowed } from "../../access/authorize.ts";
 import type { Principal } from "../../access/principal.ts";
-import { systemScope } from "../../access/scope.ts";
-import type { Scope, ScopeLevel } from "../../access/scope.ts";
+import { type Scope, type ScopeLevel, systemScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
 import { type AccessRule, accessRuleOf } from "../access-rules.ts";
 import {

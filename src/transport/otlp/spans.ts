@@ -10,13 +10,11 @@ import type {
 } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import type { Resource } from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
 import {
+  type Span as OtlpSpan,
+  type Span_Event as OtlpEvent,
+  type Span_Link as OtlpLink,
   Span_SpanKind,
   Status_StatusCode,
-} from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
-import type {
-  Span as OtlpSpan,
-  Span_Event as OtlpEvent,
-  Span_Link as OtlpLink,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import { listItemsMax, sharedAttributesBytesMax } from "../../base/limits.ts";
 import type { Steps } from "../../base/paced.ts";

@@ -3,8 +3,7 @@
 // Source: docs/decisions.md, 20.1; HTML Standard, 9.2 (Server-sent events).
 
 import type { DescMessage } from "@bufbuild/protobuf";
-import { messageLines } from "./stream.ts";
-import type { StreamEncoder } from "./stream.ts";
+import { messageLines, type StreamEncoder } from "./stream.ts";
 
 /** Returns the encoder of streams of a message type. */
 export function eventStreamEncoder(output: DescMessage): StreamEncoder {

@@ -4,8 +4,7 @@
 import { continueAsNew, proxyActivities, setHandler, workflowInfo } from "@temporalio/workflow";
 import type { ApplyRetentionInput } from "../../outbox/entry.ts";
 import { activityOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import type { createApplyRetentionActivities } from "./activities.ts";
 
 const { deleteRetentionBatch } =

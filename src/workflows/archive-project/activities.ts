@@ -4,12 +4,10 @@ import type { Keys } from "../../access/keys/keys.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { Archives } from "../../controlplane/scopes/archive.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
-import { lastingWorkflowTypes } from "../../outbox/entry.ts";
-import type { ArchiveInput } from "../../outbox/entry.ts";
+import { type ArchiveInput, lastingWorkflowTypes } from "../../outbox/entry.ts";
 import type { EventArchive, EventCounts, ProjectPlace } from "../../tracing/archive/archive.ts";
 import { isRetry, stopSignal, toActivities } from "../activity.ts";
-import { isAboutSearchAttributes } from "../client.ts";
-import type { WorkflowClient } from "../client.ts";
+import { isAboutSearchAttributes, type WorkflowClient } from "../client.ts";
 
 export type ArchiveActivitiesOptions = {
   readonly archives: Pick<Archives, "markArchived" | "listChildren">;

@@ -12,8 +12,7 @@ import {
 import { ingestionTimeoutMs } from "../../base/limits.ts";
 import type { ArchiveInput } from "../../outbox/entry.ts";
 import { activityOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import { waitForServers } from "../wait-for-servers/workflow.ts";
 import type { createArchiveProjectActivities } from "./activities.ts";
 

@@ -16,15 +16,13 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/common";
-import { archiveEntry } from "../../outbox/entry.ts";
-import type { ArchiveInput } from "../../outbox/entry.ts";
+import { archiveEntry, type ArchiveInput } from "../../outbox/entry.ts";
 import { activityOptions } from "../activity-options.ts";
 import type { createArchiveProjectActivities } from "../archive-project/activities.ts";
 import { waitUntilQuiet } from "../archive-project/workflow.ts";
 import type { WorkflowState } from "../client.ts";
 import { describeArchive } from "../describe-work.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import { scopeKey, searchAttributesOf } from "../search-attributes.ts";
 import type { Child, createArchiveScopeActivities } from "./activities.ts";
 

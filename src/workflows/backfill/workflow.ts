@@ -22,8 +22,7 @@ import type { BackfillInput, EvaluateChunkInput } from "../../outbox/entry.ts";
 import { activityOptions } from "../activity-options.ts";
 import { describeChunk } from "../describe-work.ts";
 import type { evaluateChunk } from "../evaluate-chunk/workflow.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import { scopeKey, searchAttributesOf } from "../search-attributes.ts";
 import type { createBackfillActivities } from "./activities.ts";
 

@@ -4,8 +4,7 @@
 import { proxyActivities, setHandler, sleep } from "@temporalio/workflow";
 import type { DeliverNotificationInput } from "../../outbox/entry.ts";
 import { evaluationOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import type { createDeliverNotificationActivities } from "./activities.ts";
 
 const { attemptDelivery } =

@@ -4,8 +4,7 @@
 import { proxyActivities, setHandler } from "@temporalio/workflow";
 import type { EvaluateAlertInput } from "../../outbox/entry.ts";
 import { evaluationOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import type { createEvaluateAlertActivities } from "./activities.ts";
 
 const { evaluateAlertPeriod } =

@@ -13,8 +13,7 @@ import {
 import type { ChunkEnd, ChunkStep } from "../../evaluation/scores/run-chunk.ts";
 import type { EvaluateChunkInput } from "../../outbox/entry.ts";
 import { evaluationOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import type { createEvaluateChunkActivities } from "./activities.ts";
 
 const { runChunk, releaseChunk } =

@@ -13,8 +13,7 @@ import {
 import type { NextStep } from "../../evaluation/executions/execution-runs.ts";
 import type { ExecuteRunInput } from "../../outbox/entry.ts";
 import { activityOptions, evaluationOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import type { createExecuteRunActivities } from "./activities.ts";
 
 type Activities = ReturnType<typeof createExecuteRunActivities>;

@@ -4,8 +4,7 @@
 import { proxyActivities, setHandler } from "@temporalio/workflow";
 import type { RevokeKeyInput } from "../../outbox/entry.ts";
 import { activityOptions } from "../activity-options.ts";
-import { progressQuery } from "../progress.ts";
-import type { Progress } from "../progress.ts";
+import { type Progress, progressQuery } from "../progress.ts";
 import { waitForServers } from "../wait-for-servers/workflow.ts";
 import type { createRevokeKeyActivities } from "./activities.ts";
 

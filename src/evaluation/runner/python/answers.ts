@@ -1,8 +1,7 @@
 // Parses the answers of a sandbox process. They are untrusted, so each member is checked and cut,
 // and other members are dropped. Source: docs/sandbox.md.
 
-import { isJsonObject, tryParseJson } from "../../../base/json.ts";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../../base/json.ts";
 import { toStorableText } from "../../../base/storable-text.ts";
 
 /** Reason why an evaluation has no value. */

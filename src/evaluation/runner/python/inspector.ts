@@ -4,8 +4,7 @@
 import { ServiceError } from "../../../base/errors.ts";
 import { createFairPlaces, type Owner } from "../../../base/fair-places.ts";
 import { inspectionsWaitingMax, inspectionWaitMsMax } from "../../../base/tenant-limits.ts";
-import { parseInspection } from "./answers.ts";
-import type { Inspection } from "./answers.ts";
+import { type Inspection, parseInspection } from "./answers.ts";
 import type { SandboxLimits } from "./launch.ts";
 import { composeMessage } from "./message.ts";
 import type { Guest } from "./process.ts";

@@ -2,12 +2,10 @@
 // output is trusted only as one line with the id of the message, below a limit.
 // Source: docs/sandbox.md.
 
-import { spawn } from "node:child_process";
-import type { ChildProcessByStdio } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { ServiceError } from "../../../base/errors.ts";
-import { launchCommand } from "./launch.ts";
-import type { Launch, Task } from "./launch.ts";
+import { type Launch, launchCommand, type Task } from "./launch.ts";
 import { readUseOf, startTimeLimit } from "./time-limit.ts";
 
 export type SandboxChild = ChildProcessByStdio<Writable, Readable, Readable>;

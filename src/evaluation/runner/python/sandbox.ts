@@ -9,10 +9,8 @@ import type { Inspection } from "./answers.ts";
 import { createIdleProcesses } from "./idle-processes.ts";
 import { createInspector } from "./inspector.ts";
 import type { Launch, SandboxLimits } from "./launch.ts";
-import { startGuest } from "./process.ts";
-import type { Guest } from "./process.ts";
-import { openSession } from "./session.ts";
-import type { PythonSession } from "./session.ts";
+import { type Guest, startGuest } from "./process.ts";
+import { openSession, type PythonSession } from "./session.ts";
 import { prepareLaunch } from "./snapshot.ts";
 
 export type { FailureReason, Inspection, PythonOutcome } from "./answers.ts";

@@ -3,8 +3,7 @@
 
 import type { Leave } from "../../../base/fair-places.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { parseOutcome } from "./answers.ts";
-import type { FailureReason, PythonOutcome } from "./answers.ts";
+import { type FailureReason, parseOutcome, type PythonOutcome } from "./answers.ts";
 import type { SandboxLimits } from "./launch.ts";
 import { composeMessage } from "./message.ts";
 import type { Guest, GuestEnd, GuestReply } from "./process.ts";

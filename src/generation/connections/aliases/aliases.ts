@@ -3,8 +3,7 @@
 
 import { type Actor, describeActor } from "../../../base/actor.ts";
 import { savedModelLengthMax } from "../../../base/field-limits.ts";
-import { change, changeInside, isChange } from "../../../access/change.ts";
-import type { ChangeParts } from "../../../access/change.ts";
+import { change, changeInside, type ChangeParts, isChange } from "../../../access/change.ts";
 import type { ProjectScope, Scope } from "../../../access/scope.ts";
 import { refuse, ServiceError } from "../../../base/errors.ts";
 import { createUuid } from "../../../base/ids.ts";
@@ -13,8 +12,7 @@ import type { Page, PageRequest } from "../../../base/pages.ts";
 import { aliasTargetsMax, modelAliasesMax } from "../../../base/tenant-limits.ts";
 import type { Sql } from "../../../postgres/database.ts";
 import { isCredentialName } from "../credentials/fields.ts";
-import { changeOf, nearest, toOwner } from "../owner/owner.ts";
-import type { Owner } from "../owner/owner.ts";
+import { changeOf, nearest, type Owner, toOwner } from "../owner/owner.ts";
 import { lockCount } from "../owner/store.ts";
 import { isModelName } from "../routing/resolve.ts";
 import * as store from "./store.ts";

@@ -3,19 +3,16 @@
 // docs/generations.md.
 
 import { type Actor, describeActor } from "../../../base/actor.ts";
-import { change, changeInside, isChange } from "../../../access/change.ts";
-import type { ChangeParts } from "../../../access/change.ts";
+import { change, changeInside, type ChangeParts, isChange } from "../../../access/change.ts";
 import type { ProjectScope, Scope } from "../../../access/scope.ts";
 import { ServiceError } from "../../../base/errors.ts";
 import { createUuid, isUuid } from "../../../base/ids.ts";
 import type { Logger } from "../../../base/logger.ts";
-import { toPage } from "../../../base/pages.ts";
-import type { Page, PageOptions } from "../../../base/pages.ts";
+import { type Page, type PageOptions, toPage } from "../../../base/pages.ts";
 import { providerCredentialsMax } from "../../../base/tenant-limits.ts";
 import type { Sql } from "../../../postgres/database.ts";
 import type { AddressGuard } from "../../../base/address-guard.ts";
-import { changeOf, nearest, toOwner } from "../owner/owner.ts";
-import type { Owner } from "../owner/owner.ts";
+import { changeOf, nearest, type Owner, toOwner } from "../owner/owner.ts";
 import { lockCount } from "../owner/store.ts";
 import type { Connection, Secrets, Settings } from "../../provider.ts";
 import type { EncryptionKeys } from "../../../access/encryption-keys.ts";

@@ -5,8 +5,7 @@ import type { EncryptionKeys } from "../../../access/encryption-keys.ts";
 import type { SealedTable } from "../../../access/rotate-secrets.ts";
 import { refuse, ServiceError } from "../../../base/errors.ts";
 import type { SecretName, Secrets, Settings } from "../../provider.ts";
-import { secretsOf } from "./fields.ts";
-import type { CredentialFields } from "./fields.ts";
+import { type CredentialFields, secretsOf } from "./fields.ts";
 import { countByKey, type CredentialRow, lockOthersThan, updateSeal } from "./store.ts";
 
 /** Row and destination that secrets are bound to: with another binding they do not decrypt. */

@@ -1,7 +1,6 @@
 // Scopes: their levels, how calls name one, and hooks that read one and the scopes below it.
 
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { DataPlaneService } from "../../../../gen/waggle/v1/dataplane_pb.js";
 import { OrganizationService } from "../../../../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../../../../gen/waggle/v1/project_pb.js";

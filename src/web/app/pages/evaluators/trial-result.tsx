@@ -1,9 +1,8 @@
 // TrialResult: what a run answered: score, passed or not, why, what the code printed, the judge's
 // call; or how it failed, with the traceback.
 
-import type { Value } from "@bufbuild/protobuf/wkt";
+import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { ApiError } from "../../api/errors.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Cost, Duration } from "../../design/values.tsx";

@@ -6,9 +6,8 @@ import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js
 import { isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { isFields } from "../../design/chat-message.ts";
-import { type Column, type Draft, toApiMessage } from "./draft.ts";
+import { type Column, type Draft, toApiMessage, toFunctions, toHyperparameters } from "./draft.ts";
 import { valueOf, variablesOf } from "../prompts/prompt-content.ts";
-import { toFunctions, toHyperparameters } from "./draft.ts";
 import { recordSession } from "./record-session.ts";
 import type { Run } from "./run.ts";
 

@@ -7,8 +7,7 @@ import { formatCost, formatCount, formatDuration } from "../../design/format.ts"
 import { Segments } from "../../design/tabs.tsx";
 import { FlameCanvas } from "./flame-canvas.tsx";
 import { colorSteps, type FlameColor, frameAt, layOutFlame, rowPx } from "./flame-layout.ts";
-import { sessionRoute } from "./route.tsx";
-import type { SetSearch } from "./route.tsx";
+import { sessionRoute, type SetSearch } from "./route.tsx";
 import { ancestorsOf, childrenOf, type SessionTree, type TreeNode } from "./session-tree.ts";
 import type { TimeAxis } from "./time-axis.ts";
 import "./flame-graph.css";

@@ -8,11 +8,9 @@ import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { Input } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Cost, Count, Duration, KeyValue, Time, Tokens } from "../../design/values.tsx";
-import { useCommands } from "../../shell/commands.ts";
-import { sessionRoute, type SessionView } from "./route.tsx";
+import { runCommand, useCommands } from "../../shell/commands.ts";
+import { sessionRoute, type SessionView, type SetSearch } from "./route.tsx";
 import type { SessionEvent, TotalCost } from "./session-event.ts";
-import type { SetSearch } from "./route.tsx";
-import { runCommand } from "../../shell/commands.ts";
 import type { SessionHits } from "./use-search.ts";
 
 export type SessionToolbarProps = {
