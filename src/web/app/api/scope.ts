@@ -1,11 +1,12 @@
 // Scopes: their levels, how calls name one, and hooks that read one and the scopes below it.
 
+import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { DataPlaneService } from "../../../../gen/waggle/v1/dataplane_pb.js";
 import { OrganizationService } from "../../../../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../../../../gen/waggle/v1/project_pb.js";
 import { WorkspaceService } from "../../../../gen/waggle/v1/workspace_pb.js";
-import { useRpc } from "./query.ts";
+import { type AnyMethod, useRpc } from "./query.ts";
 
 export type Level = "org" | "dataplane" | "workspace" | "project";
 
@@ -29,32 +30,59 @@ export function isLevel(value: unknown): value is Level {
   return typeof value === "string" && Object.hasOwn(levelNames, value);
 }
 
+/** Name of a scope's id in calls, and its rpcs; `list` and `create` are about the level below. */
+export const scopeCalls = {
+  org: {
+    idName: "orgId",
+    get: OrganizationService.method.getOrganization,
+    update: OrganizationService.method.updateOrganization,
+    archive: OrganizationService.method.archiveOrganization,
+    list: DataPlaneService.method.listDataPlanes,
+    create: DataPlaneService.method.createDataPlane,
+  },
+  dataplane: {
+    idName: "virtualDataplaneId",
+    get: DataPlaneService.method.getDataPlane,
+    update: DataPlaneService.method.updateDataPlane,
+    archive: DataPlaneService.method.archiveDataPlane,
+    list: WorkspaceService.method.listWorkspaces,
+    create: WorkspaceService.method.createWorkspace,
+  },
+  workspace: {
+    idName: "workspaceId",
+    get: WorkspaceService.method.getWorkspace,
+    update: WorkspaceService.method.updateWorkspace,
+    archive: WorkspaceService.method.archiveWorkspace,
+    list: ProjectService.method.listProjects,
+    create: ProjectService.method.createProject,
+  },
+  project: {
+    idName: "projectId",
+    get: ProjectService.method.getProject,
+    update: ProjectService.method.updateProject,
+    archive: ProjectService.method.archiveProject,
+    list: undefined,
+    create: undefined,
+  },
+} as const satisfies Record<Level, object>;
+
+/** An rpc of any level, without the types of its input and answer. */
+export type ScopeMethod = DescMethodUnary;
+
+/** Returns a scope's id as its rpcs ask for it. */
+export function idOf({ level, id }: ScopeRef): Readonly<Record<string, string>> {
+  return { [scopeCalls[level].idName]: id };
+}
+
 /** Returns the scope as members are asked for. */
 export function memberScope({ level, id }: ScopeRef) {
-  switch (level) {
-    case "org":
-      return { case: "orgId", value: id } as const;
-    case "dataplane":
-      return { case: "virtualDataplaneId", value: id } as const;
-    case "workspace":
-      return { case: "workspaceId", value: id } as const;
-    case "project":
-      return { case: "projectId", value: id } as const;
-  }
+  return { case: scopeCalls[level].idName, value: id };
 }
 
 /** Returns the scope as credentials and aliases are asked for; data planes have none. */
 export function connectionScope({ level, id }: ScopeRef) {
-  switch (level) {
-    case "org":
-      return { case: "orgId", value: id } as const;
-    case "workspace":
-      return { case: "workspaceId", value: id } as const;
-    case "project":
-      return { case: "projectId", value: id } as const;
-    case "dataplane":
-      throw new Error("a data plane has no providers");
-  }
+  if (level === "dataplane") throw new Error("a data plane has no providers");
+  return { case: scopeCalls[level].idName, value: id };
 }
 
 export type ScopeData = {
@@ -69,61 +97,36 @@ export type ScopeData = {
 };
 
 /** Reads one scope. */
-export function useScope({ level, id }: ScopeRef, isEnabled = true) {
-  const on = (wanted: Level) => ({ isEnabled: isEnabled && level === wanted });
-  const org = useRpc(OrganizationService.method.getOrganization, { orgId: id }, on("org"));
-  const dataplane = useRpc(
-    DataPlaneService.method.getDataPlane,
-    { virtualDataplaneId: id },
-    on("dataplane"),
-  );
-  const workspace = useRpc(
-    WorkspaceService.method.getWorkspace,
-    { workspaceId: id },
-    on("workspace"),
-  );
-  const project = useRpc(ProjectService.method.getProject, { projectId: id }, on("project"));
-  const { data, error, refetch } = { org, dataplane, workspace, project }[level];
-  return { scope: data?.data as ScopeData | undefined, error, refetch };
+export function useScope(scope: ScopeRef, isEnabled = true) {
+  const method: ScopeMethod = scopeCalls[scope.level].get;
+  const { data, error, refetch } = useRpc(method, idOf(scope), { isEnabled });
+  return { scope: (data as { data?: ScopeData } | undefined)?.data, error, refetch };
 }
 
+type Children = { readonly data: readonly ScopeData[]; readonly nextCursor?: string };
+
 /** Reads the scopes right below one. */
-export function useChildren({ level, id }: ScopeRef, isEnabled = true) {
-  const limit = 1_000;
-  const is = (one: Level) => ({ isEnabled: isEnabled && level === one });
-  const org = useRpc(DataPlaneService.method.listDataPlanes, { orgId: id, limit }, is("org"));
-  const dataplane = useRpc(
-    WorkspaceService.method.listWorkspaces,
-    { virtualDataplaneId: id, limit },
-    is("dataplane"),
-  );
-  const workspace = useRpc(
-    ProjectService.method.listProjects,
-    { workspaceId: id, limit },
-    is("workspace"),
-  );
-  const all = { org, dataplane, workspace, project: undefined };
-  const answer = all[level];
+export function useChildren(scope: ScopeRef, isEnabled = true) {
+  const { list, get } = scopeCalls[scope.level];
+  const method: ScopeMethod = list ?? get;
+  const input = { ...idOf(scope), limit: 1_000 };
+  const answer = useRpc(method, input, { isEnabled: isEnabled && list !== undefined });
+  const page = answer.data as Children | undefined;
   return {
-    children: (answer?.data?.data ?? []) as readonly ScopeData[],
-    hasMore: answer?.data?.nextCursor !== undefined,
-    isPending: answer?.isLoading ?? false,
-    error: answer?.error ?? null,
-    refetch: () => void answer?.refetch(),
+    children: page?.data ?? [],
+    hasMore: page?.nextCursor !== undefined,
+    isPending: answer.isLoading,
+    error: answer.error,
+    refetch: () => void answer.refetch(),
   };
 }
 
 /** Rpcs whose answers change when a scope is made, renamed or archived. */
-export const scopeMethods = [
+export const scopeMethods: readonly AnyMethod[] = [
   OrganizationService.method.listOrganizations,
-  OrganizationService.method.getOrganization,
-  DataPlaneService.method.listDataPlanes,
-  DataPlaneService.method.getDataPlane,
-  WorkspaceService.method.listWorkspaces,
-  WorkspaceService.method.getWorkspace,
-  ProjectService.method.listProjects,
-  ProjectService.method.getProject,
-] as const;
+  ...Object.values(scopeCalls).map(({ get }) => get),
+  ...Object.values(scopeCalls).flatMap(({ list = [] }) => list),
+];
 
 /** Returns a time of an answer in Unix milliseconds. */
 export function toMs(time: Timestamp | undefined): number | undefined {

@@ -17,8 +17,14 @@ import { useDraft } from "../../shell/drafts.ts";
 import { faultOf } from "../charts/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
 import { OtherFault } from "./other-fault.tsx";
-import { scopeActs, useCreateBelow, useRename } from "./scope-changes.ts";
-import { levelBelow, levelNames, type ScopeData, type ScopeRef } from "../../api/scope.ts";
+import { useCreateBelow, useRename } from "./scope-changes.ts";
+import {
+  levelBelow,
+  levelNames,
+  scopeCalls,
+  type ScopeData,
+  type ScopeRef,
+} from "../../api/scope.ts";
 
 export type GeneralProps = {
   readonly scope: ScopeRef;
@@ -29,7 +35,7 @@ export type GeneralProps = {
 export function General({ scope, data, onArchived }: GeneralProps) {
   const below = levelBelow[scope.level];
   const may = useMay(scope);
-  const acts = scopeActs[scope.level];
+  const acts = scopeCalls[scope.level];
   const isAssigned = useAssignedDataplanes();
   const mayCreate = acts.create && may(acts.create) && !(below === "dataplane" && isAssigned);
   const isFixed = scope.level === "dataplane" && isAssigned;
@@ -90,7 +96,7 @@ function NameForm({ scope, data }: NameFormProps) {
     setDraft({});
     showToast({ text: "Saved.", tone: "good" });
   });
-  const { update } = scopeActs[scope.level];
+  const { update } = scopeCalls[scope.level];
   const isReadOnly = !useMay(scope)(update);
   const hasDescription = scope.level === "workspace" || scope.level === "project";
   const isChanged = Object.keys(draft).length > 0;
