@@ -7,7 +7,7 @@ import { pageLimitMax, versionMessageLengthMax } from "../../base/field-limits.t
 import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Owner } from "../../base/fair-places.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, type Page, parseKeyCursor } from "../../base/pages.ts";
+import { formatKeyCursor, type Page, type PageRequest, parseKeyCursor } from "../../base/pages.ts";
 import { byPeople, changeMetric, getMetric, toRevision } from "./change.ts";
 import type { ChangeParts, Plan, Whose, WhoseCode } from "./change.ts";
 import { assertText } from "../../base/assert-text.ts";
@@ -19,12 +19,6 @@ import { compareDefinitions, type FieldChange } from "./version-content.ts";
 
 export type MetricVersion = VersionRow;
 
-export type ListVersionsOptions = {
-  /** From 1 to 1,000; the default is 1,000. */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-};
-
 export type NewVersion = {
   /** Reason for the version. */
   readonly message: string;
@@ -35,12 +29,8 @@ export type NewVersion = {
 
 /** All methods throw NOT_FOUND if the project has no such evaluator. */
 export type MetricVersions = {
-  /** Returns versions, oldest first. INVALID_ARGUMENT names a wrong option. */
-  list(
-    projectId: ProjectId,
-    id: string,
-    options: ListVersionsOptions,
-  ): Promise<Page<MetricVersion>>;
+  /** Returns versions, oldest first; 1,000 by default. INVALID_ARGUMENT names a wrong option. */
+  list(projectId: ProjectId, id: string, page: PageRequest): Promise<Page<MetricVersion>>;
   /** Returns the version of a name, such as `v3`. Throws NOT_FOUND. */
   get(projectId: ProjectId, id: string, name: string): Promise<MetricVersion>;
   /** Creates a version. Throws like `create` of an evaluator, with `content.` before the field. */

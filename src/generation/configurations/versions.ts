@@ -7,7 +7,7 @@ import { formatVersion, parseVersionNumber } from "../../base/versions.ts";
 import { pageLimitMax } from "../../base/field-limits.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, type Page, parseKeyCursor } from "../../base/pages.ts";
+import { formatKeyCursor, type Page, type PageRequest, parseKeyCursor } from "../../base/pages.ts";
 import type { Sql } from "../../postgres/database.ts";
 import { deploy, getConfiguration, inOrder, lockConfiguration } from "./change.ts";
 import { parseEnvironment, parseVersionOrNumber } from "./configuration.ts";
@@ -34,20 +34,10 @@ export type Comparison = {
   readonly changes: readonly FieldChange[];
 };
 
-export type ListVersionsOptions = {
-  /** From 1 to 1,000; the default is 1,000. */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-};
-
 /** All methods throw NOT_FOUND if the project has no such configuration or version. */
 export type ConfigurationVersions = {
-  /** Returns versions, oldest first. INVALID_ARGUMENT names a wrong option. */
-  list(
-    projectId: ProjectId,
-    id: string,
-    options: ListVersionsOptions,
-  ): Promise<Page<ConfigurationVersion>>;
+  /** Returns versions, oldest first; 1,000 by default. INVALID_ARGUMENT names a wrong option. */
+  list(projectId: ProjectId, id: string, page: PageRequest): Promise<Page<ConfigurationVersion>>;
   /** Returns the version of a name, such as `v3`, or of a number. */
   get(projectId: ProjectId, id: string, name: string): Promise<ConfigurationVersion>;
   /** Returns the fields that differ between two versions. */

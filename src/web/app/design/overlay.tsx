@@ -191,13 +191,14 @@ export type ConfirmDialogProps = Pick<DialogProps, "isOpen" | "onClose" | "title
   readonly busyLabel: string;
   /** Name that must be typed first; for what destroys and cannot be undone. */
   readonly typedName?: string;
-  readonly isBusy: boolean;
-  readonly error?: ApiError | null;
+  /** The change that it confirms. */
+  readonly change: { readonly isPending: boolean; readonly error: ApiError | null };
   readonly onConfirm: () => void;
 };
 
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { isOpen = true, action, busyLabel, isBusy, error, typedName, onConfirm, ...rest } = props;
+  const { isOpen = true, action, busyLabel, change, typedName, onConfirm, ...rest } = props;
+  const { isPending, error } = change;
   const [typed, setTyped] = useState("");
   // The error of an earlier try, which may have been about something else.
   const [earlier, setEarlier] = useState(error);
@@ -211,7 +212,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
         label: action,
         variant: "danger",
         disabled: typedName !== undefined && typed !== typedName,
-        busyLabel: isBusy && busyLabel,
+        busyLabel: isPending && busyLabel,
         run: onConfirm,
       }}
     >

@@ -13,14 +13,16 @@ export type Tab = {
 
 export type TabsProps = {
   readonly label: string;
-  readonly tabs: readonly Tab[];
+  /** False is none. */
+  readonly tabs: readonly (Tab | false)[];
   readonly value: string;
   readonly onChange: (value: string) => void;
   /** Shown at the right of the tabs. */
   readonly actions?: ReactNode;
 };
 
-export function Tabs({ label, tabs, value, onChange, actions }: TabsProps) {
+export function Tabs({ label, tabs: given, value, onChange, actions }: TabsProps) {
+  const tabs = given.filter((tab) => tab !== false);
   const list = useRef<HTMLDivElement>(null);
   // In a narrow window the tabs scroll sideways, and an address may open one that is out of sight.
   useEffect(() => {

@@ -141,8 +141,11 @@ export async function copyText(text: string, what: string): Promise<boolean> {
   }
 }
 
+type KeyValueItem = { readonly label: string; readonly value: ReactNode };
+
 export type KeyValueProps = {
-  readonly items: readonly { readonly label: string; readonly value: ReactNode }[];
+  /** False and undefined are none. */
+  readonly items: readonly (KeyValueItem | false | undefined)[];
   /** Beside one another, for a line of totals. */
   readonly isRow?: boolean;
 };
@@ -150,12 +153,14 @@ export type KeyValueProps = {
 export function KeyValue({ items, isRow = false }: KeyValueProps) {
   return (
     <dl className="key-value" data-row={isRow}>
-      {items.map(({ label, value }) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {items
+        .filter((item) => item !== false && item !== undefined)
+        .map(({ label, value }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

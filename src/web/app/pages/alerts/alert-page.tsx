@@ -112,22 +112,14 @@ function Acts({ alert, update }: ActsProps) {
     });
   const may = useMay();
   const mayChange = may(AlertService.method.updateAlert);
+  const muteTitle = isMuted ? "Unmute" : "Mute";
+  const pauseTitle = isActive ? "Pause" : "Resume";
   const mute = () => update({ isMuted: !isMuted });
   const pause = () => update({ isActive: !isActive });
   useCommands([
     mayChange && { id: "alert.edit", title: "Change the alert", keys: "e", run: edit },
-    mayChange && {
-      id: "alert.mute",
-      title: isMuted ? "Unmute" : "Mute",
-      keys: "m",
-      run: mute,
-    },
-    mayChange && {
-      id: "alert.pause",
-      title: isActive ? "Pause" : "Resume",
-      keys: "p",
-      run: pause,
-    },
+    mayChange && { id: "alert.mute", title: muteTitle, keys: "m", run: mute },
+    mayChange && { id: "alert.pause", title: pauseTitle, keys: "p", run: pause },
   ]);
   const hasWebhook = alert.notificationDetails?.critical?.channel === "WEBHOOK";
   return (
@@ -143,13 +135,13 @@ function Acts({ alert, update }: ActsProps) {
         trigger={<IconButton label="More acts" icon={<EllipsisVertical />} />}
         items={[
           mayChange && {
-            label: isMuted ? "Unmute" : "Mute",
+            label: muteTitle,
             icon: isMuted ? <Volume2 /> : <VolumeX />,
             keys: "m",
             onSelect: mute,
           },
           mayChange && {
-            label: isActive ? "Pause" : "Resume",
+            label: pauseTitle,
             icon: isActive ? <Pause /> : <Play />,
             keys: "p",
             onSelect: pause,
@@ -201,8 +193,7 @@ function DeleteAlert({ alert, isOpen, onClose, onDone }: PanelProps & { onDone: 
       description="Its checks and deliveries go with it. This cannot be undone."
       action="Delete alert"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ alertId: alert.id })}
     />
   );
@@ -225,8 +216,7 @@ function ReplaceSecret({ alert, isOpen, onClose }: PanelProps) {
         description="Receivers that check signatures need the new one at once."
         action="Replace secret"
         busyLabel="Replacing…"
-        isBusy={rotate.isPending}
-        error={rotate.error}
+        change={rotate}
         onConfirm={() => rotate.mutate({ alertId: alert.id, alert: { rotateSigningSecret: true } })}
       />
       <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
@@ -265,14 +255,10 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
             ),
           },
           { label: "Tells", value: <TargetLine target={notificationDetails?.critical} /> },
-          ...(notificationDetails?.resolved
-            ? [
-                {
-                  label: "When resolved",
-                  value: <TargetLine target={notificationDetails.resolved} />,
-                },
-              ]
-            : []),
+          notificationDetails?.resolved && {
+            label: "When resolved",
+            value: <TargetLine target={notificationDetails.resolved} />,
+          },
           {
             label: "Last triggered",
             value: <Time value={lastTrigger} />,

@@ -54,16 +54,13 @@ export function ChartsPage() {
     });
   useCommands([
     mayCreate && { id: "charts.new", title: "New chart", keys: "n", run: newChart },
-    ...(shown && mayArrange
-      ? [
-          {
-            id: "charts.arrange",
-            title: arrange ? "Stop arranging" : "Arrange the dashboard",
-            keys: "e",
-            run: () => setSearch({ arrange: !arrange }),
-          },
-        ]
-      : []),
+    shown !== undefined &&
+      mayArrange && {
+        id: "charts.arrange",
+        title: arrange ? "Stop arranging" : "Arrange the dashboard",
+        keys: "e",
+        run: () => setSearch({ arrange: !arrange }),
+      },
   ]);
   return (
     <Page

@@ -140,8 +140,7 @@ function DeleteDashboard({ dashboard, isOpen, onClose, onDone }: DeleteDashboard
       description="Its charts stay in the project. This cannot be undone."
       action="Delete dashboard"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ dashboardId: dashboard.id })}
     />
   );

@@ -159,8 +159,7 @@ function DeleteChart({ chart, onClose }: DeleteChartProps) {
       description="It leaves every dashboard. This cannot be undone; the events stay."
       action="Delete chart"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => chart && remove.mutate({ chartId: chart.id })}
     />
   );

@@ -148,7 +148,7 @@ function Panels() {
         action="Delete dataset"
         busyLabel="Deleting…"
         typedName="golden"
-        isBusy={false}
+        change={{ isPending: false, error: null }}
         onConfirm={close}
       />
       <Drawer isOpen={panel === "drawer"} onClose={close} title="Details">

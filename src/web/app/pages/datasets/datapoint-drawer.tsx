@@ -123,8 +123,7 @@ function DatapointEditor(props: DatapointEditorProps) {
         description="The next version of the dataset does not have it. It stays in the project."
         action="Remove datapoint"
         busyLabel="Removing"
-        isBusy={remove.isPending}
-        error={remove.error}
+        change={remove}
         onConfirm={() => remove.mutate({ datasetId, datapointId: datapoint.id })}
       />
     </div>

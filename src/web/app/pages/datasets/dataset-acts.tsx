@@ -52,8 +52,7 @@ function DeleteDataset({ dataset, onClose }: Omit<DatasetActsProps, "act">) {
       action="Delete dataset"
       busyLabel="Deleting"
       typedName={dataset.name}
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ datasetId: dataset.id })}
     />
   );

@@ -143,10 +143,23 @@ function toThreshold(draft: Draft) {
   };
 }
 
+/** Returns the model and the scale of a judge, and the categories of a score that is one. */
+function toParts({ type, returnType, provider, model, scale: given, categories }: Draft) {
+  const scale = type === "LLM" && returnType === "float" ? toNumber(given) : undefined;
+  return {
+    ...(type === "LLM" && { modelProvider: provider, modelName: model }),
+    ...(scale !== undefined && { scale }),
+    categories:
+      returnType === "categorical"
+        ? parseCategories(categories).map(({ category, score }) => ({
+            category,
+            ...(score !== undefined && { score }),
+          }))
+        : [],
+  };
+}
+
 export function toMetric(draft: Draft): MessageInitShape<typeof CreateMetricRequestSchema> {
-  const isJudge = draft.type === "LLM";
-  const scale = toNumber(draft.scale);
-  const isCategorical = draft.returnType === "categorical";
   return {
     name: draft.name.trim(),
     type: draft.type,
@@ -155,15 +168,8 @@ export function toMetric(draft: Draft): MessageInitShape<typeof CreateMetricRequ
     returnType: draft.returnType,
     enabledInProd: draft.type !== "HUMAN" && draft.isEnabled,
     samplingPercentage: toNumber(draft.sampling) ?? 0,
-    ...(isJudge && { modelProvider: draft.provider, modelName: draft.model }),
-    ...(isJudge && draft.returnType === "float" && scale !== undefined && { scale }),
+    ...toParts(draft),
     threshold: toThreshold(draft),
-    categories: isCategorical
-      ? parseCategories(draft.categories).map(({ category, score }) => ({
-          category,
-          ...(score !== undefined && { score }),
-        }))
-      : [],
     filters: { filterArray: draft.filters.map(toMessage) },
   };
 }
@@ -184,8 +190,6 @@ export function toChanges(first: Draft, draft: Draft): ReturnType<typeof toMetri
 
 /** Returns the definition to try, with what matters for a run. */
 export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetricSchema> {
-  const isJudge = draft.type === "LLM";
-  const scale = toNumber(draft.scale);
   const { returnType, passWhen } = draft;
   const bounds = toThreshold({ ...draft, passWhen: "" });
   const passAt = toNumber(draft.passAt);
@@ -195,8 +199,7 @@ export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetric
     type: draft.type,
     name: draft.name || "draft",
     returnType,
-    ...(isJudge && { modelProvider: draft.provider, modelName: draft.model }),
-    ...(isJudge && returnType === "float" && scale !== undefined && { scale }),
+    ...toParts(draft),
     threshold: {
       ...("min" in bounds && { min: bounds.min }),
       ...("max" in bounds && { max: bounds.max }),
@@ -204,13 +207,6 @@ export function toRunnable(draft: Draft): MessageInitShape<typeof RunnableMetric
       ...(hasPass && { pass_when: passWhen === "true" }),
       ...(returnType === "float" && passAt !== undefined && { pass_when: passAt }),
     },
-    categories:
-      returnType === "categorical"
-        ? parseCategories(draft.categories).map(({ category, score }) => ({
-            category,
-            ...(score !== undefined && { score }),
-          }))
-        : [],
   };
 }
 

@@ -180,8 +180,7 @@ function DeleteButton({ metric }: { readonly metric: Metric }) {
         description="It runs no more, and its backfills are cancelled. The scores on events stay."
         action="Delete evaluator"
         busyLabel="Deleting…"
-        isBusy={remove.isPending}
-        error={remove.error}
+        change={remove}
         onConfirm={() => remove.mutate({ id: metric.id })}
       />
     </>

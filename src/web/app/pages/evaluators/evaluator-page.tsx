@@ -51,7 +51,7 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
   const { tab = "edit" } = evaluatorRoute.useSearch();
   const navigate = useNavigate();
   const isRun = metric.type !== "HUMAN";
-  const tabs: readonly Tab[] = [
+  const tabs: readonly (Tab | false)[] = [
     {
       value: "edit",
       label: "Definition",
@@ -64,17 +64,13 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
       ),
     },
     { value: "versions", label: "Versions", content: <Versions metric={metric} /> },
-    ...(isRun
-      ? [
-          { value: "backfills", label: "Backfills", content: <Backfills metric={metric} /> },
-          { value: "why", label: "Why", content: <Why metric={metric} /> },
-          {
-            value: "reliability",
-            label: "Agreement with people",
-            content: <Reliability metric={metric} />,
-          },
-        ]
-      : []),
+    isRun && { value: "backfills", label: "Backfills", content: <Backfills metric={metric} /> },
+    isRun && { value: "why", label: "Why", content: <Why metric={metric} /> },
+    isRun && {
+      value: "reliability",
+      label: "Agreement with people",
+      content: <Reliability metric={metric} />,
+    },
   ];
   return (
     <Page
@@ -86,7 +82,7 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
         label="Evaluator"
         tabs={tabs}
         // A link may name a tab that the evaluator lacks: nothing runs where people judge.
-        value={tabs.some(({ value }) => value === tab) ? tab : "edit"}
+        value={tabs.some((one) => one && one.value === tab) ? tab : "edit"}
         onChange={(next) => void navigate({ to: ".", search: { tab: next } })}
       />
     </Page>
@@ -123,17 +119,14 @@ function Health({ metric }: { readonly metric: Metric }) {
           { label: "Scored in 7 days", value: <Count value={status.scored} /> },
           { label: "Failed", value: <Count value={status.failed} /> },
           { label: "Waiting", value: <Count value={status.queued + status.running} /> },
-          ...(metric.type === "LLM"
-            ? [{ label: "Cost of the judge", value: <Cost value={status.judgeCost} /> }]
-            : []),
-          ...(status.failuresInRow > 0
-            ? [
-                {
-                  label: "Failures in a row",
-                  value: `${status.failuresInRow} of ${status.failuresInRowMax}`,
-                },
-              ]
-            : []),
+          metric.type === "LLM" && {
+            label: "Cost of the judge",
+            value: <Cost value={status.judgeCost} />,
+          },
+          status.failuresInRow > 0 && {
+            label: "Failures in a row",
+            value: `${status.failuresInRow} of ${status.failuresInRowMax}`,
+          },
         ]}
       />
       {lastFailure === undefined || disabledReason !== undefined ? null : (

@@ -127,10 +127,10 @@ function Explanation({ metric, eventId }: ExplanationProps) {
       <KeyValue
         items={[
           { label: "Version", value: version },
-          ...(result ? [{ label: "Score", value: formatScore(result) }] : []),
-          ...(explanation ? [{ label: "Explanation", value: explanation }] : []),
-          ...(failure ? [{ label: "Failure", value: failure }] : []),
-          ...(filter ? [{ label: "Filter", value: filter }] : []),
+          result && { label: "Score", value: formatScore(result) },
+          !!explanation && { label: "Explanation", value: explanation },
+          !!failure && { label: "Failure", value: failure },
+          !!filter && { label: "Filter", value: filter },
           { label: "Ended", value: <Time value={endedAt} /> },
         ]}
       />

@@ -108,8 +108,7 @@ function DeletePrompt({ prompt, onClose }: DeletePromptProps) {
       action="Delete prompt"
       busyLabel="Deleting"
       typedName={prompt.name}
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ id: prompt.id })}
     />
   );

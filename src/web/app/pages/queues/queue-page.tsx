@@ -246,8 +246,7 @@ function DeleteQueue({ queueId, name, onClose }: DeleteQueueProps) {
       action="Delete queue"
       busyLabel="Deleting"
       typedName={name}
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ id: queueId })}
     />
   );

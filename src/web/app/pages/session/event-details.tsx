@@ -26,6 +26,7 @@ export type EventDetailsProps = {
 export function EventDetails({ tree, at, onSelect }: EventDetailsProps) {
   const { event } = tree.nodes[at] as TreeNode;
   const payload = usePayload(event.id);
+  const isCall = event.type !== "session";
   return (
     <section className="event-details" aria-label="Chosen event">
       <header>
@@ -40,25 +41,21 @@ export function EventDetails({ tree, at, onSelect }: EventDetailsProps) {
           isRow
           items={[
             { label: "Duration", value: <Duration value={event.durationMs} /> },
-            ...(event.type === "session"
-              ? []
-              : [
-                  {
-                    label: "Tokens",
-                    value: (
-                      <Tokens
-                        value={event.totalTokens > 0 ? event.totalTokens : undefined}
-                        prompt={event.promptTokens}
-                        completion={event.completionTokens}
-                      />
-                    ),
-                  },
-                  {
-                    label: "Cost",
-                    value: <Cost value={event.cost} isEstimate={event.isCostEstimate} />,
-                  },
-                ]),
-            ...(event.model ? [{ label: "Model", value: event.model }] : []),
+            isCall && {
+              label: "Tokens",
+              value: (
+                <Tokens
+                  value={event.totalTokens > 0 ? event.totalTokens : undefined}
+                  prompt={event.promptTokens}
+                  completion={event.completionTokens}
+                />
+              ),
+            },
+            isCall && {
+              label: "Cost",
+              value: <Cost value={event.cost} isEstimate={event.isCostEstimate} />,
+            },
+            !!event.model && { label: "Model", value: event.model },
             { label: "Started", value: <Time value={event.startMs} /> },
             { label: "Id", value: <Identifier value={event.id} /> },
           ]}
@@ -144,15 +141,11 @@ function EventTabs({ payload }: { readonly payload: Event }) {
         })
       }
       tabs={[
-        ...(hasMessages
-          ? [
-              {
-                value: "messages",
-                label: "Messages",
-                content: <EventMessages messages={messages} />,
-              },
-            ]
-          : []),
+        hasMessages && {
+          value: "messages",
+          label: "Messages",
+          content: <EventMessages messages={messages} />,
+        },
         { value: "data", label: "Inputs & outputs", content: <EventData payload={payload} /> },
         { value: "scores", label: "Scores & feedback", content: <EventScores event={payload} /> },
         { value: "metadata", label: "Metadata", content: <EventMetadata payload={payload} /> },

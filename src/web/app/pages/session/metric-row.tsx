@@ -94,7 +94,7 @@ function Why({ metricId, eventId }: WhyProps) {
         items={[
           { label: "Outcome", value: why.outcome.replaceAll("_", " ") },
           { label: "Version", value: why.version === "" ? "–" : why.version },
-          ...(why.runs.length > 0 ? [{ label: "Runs", value: why.runs.length }] : []),
+          why.runs.length > 0 && { label: "Runs", value: why.runs.length },
         ]}
       />
     </div>

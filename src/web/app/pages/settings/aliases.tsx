@@ -220,8 +220,7 @@ function RemoveAlias({ scope, name, onClose }: RemoveAliasProps) {
       description="Calls by this name fail from then on."
       action="Delete alias"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ scope: connectionScope(scope), name })}
     />
   );

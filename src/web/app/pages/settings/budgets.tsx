@@ -280,8 +280,7 @@ function RemoveBudget({ projectId, budget, onClose }: RemoveBudgetProps) {
       description="Calls are no longer refused for it."
       action="Delete budget"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ projectId, budgetId: budget.id })}
     />
   );

@@ -203,8 +203,7 @@ function RevokeKey({ kind, scope, apiKey, onClose }: RevokeKeyProps) {
       }
       action="Revoke key"
       busyLabel="Revoking…"
-      isBusy={revoke.isPending}
-      error={revoke.error}
+      change={revoke}
       onConfirm={() => revoke.mutate(keyInput(kind, scope, input))}
     />
   );

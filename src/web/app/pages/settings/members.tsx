@@ -206,8 +206,7 @@ function RemoveMember({ scope, member, onClose }: RemoveMemberProps) {
       description="The role in this scope ends at once, and so do the person's sign-ins."
       action="Remove member"
       busyLabel="Removing…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ scope: memberScope(scope), userId: member.userId })}
     />
   );

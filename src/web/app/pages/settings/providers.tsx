@@ -150,8 +150,7 @@ function RemoveProvider({ scope, credential, onClose }: RemoveProviderProps) {
       description={`Calls of ${name}/… fail from then on. The secrets are deleted for good.`}
       action="Delete credentials"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ scope: connectionScope(scope), credentialId })}
     />
   );

@@ -102,8 +102,7 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
         description={describePreview(preview)}
         action="Set retention"
         busyLabel="Setting…"
-        isBusy={put.isPending}
-        error={put.error}
+        change={put}
         onConfirm={() => put.mutate({ projectId, days: wanted })}
       />
     </div>

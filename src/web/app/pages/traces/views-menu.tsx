@@ -242,8 +242,7 @@ function DeleteView({ view, onClose, onDeleted }: DeleteViewProps) {
       }
       action="Delete view"
       busyLabel="Deleting…"
-      isBusy={remove.isPending}
-      error={remove.error}
+      change={remove}
       onConfirm={() => remove.mutate({ viewId: view.id })}
     />
   );
