@@ -1,4 +1,4 @@
-// TextField, TextAreaField and SelectField: a control with its label, hint and error in one element.
+// TextField, TextAreaField and SelectField: a control with its label, hint and error in one.
 
 import {
   Field,

@@ -1,17 +1,16 @@
 // The fields of an alert: measure, filters, thresholds and targets.
 
-import { useEffect, useMemo, useRef } from "react";
-import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
+import { useEffect, useRef } from "react";
 import type { ApiError } from "../../api/errors.ts";
-import { useRpc } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { SelectField, TextAreaField, TextField } from "../../design/fields.tsx";
 import { Field } from "../../design/input.tsx";
-import { fieldsOf, measureFields } from "../charts/catalogue.ts";
+import { measureFields } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
 import { FieldPicker } from "../charts/field-picker.tsx";
 import { aggregationOf, type Draft, withMeasure } from "./draft.ts";
 import { TargetFields } from "./target-fields.tsx";
+import { useEventFields } from "../traces/event-fields.ts";
 
 export type AlertFormProps = {
   readonly draft: Draft;
@@ -76,8 +75,7 @@ type PartProps = {
 };
 
 function Measured({ draft, fault, set }: PartProps) {
-  const { data: schema } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
-  const fields = useMemo(() => fieldsOf(schema?.fields ?? []), [schema]);
+  const fields = useEventFields();
   const isPerEvent = draft.alertType === "PER_EVENT";
   return (
     <fieldset>

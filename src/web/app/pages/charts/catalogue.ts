@@ -2,18 +2,6 @@
 
 import type { CatalogueField } from "../../design/filter-editor.tsx";
 
-type SchemaField = { readonly name: string; readonly type: string; readonly eventType: string };
-
-/** Returns an entry for each name: a type of events that has it stands as the hint. */
-export function fieldsOf(fields: readonly SchemaField[]): readonly CatalogueField[] {
-  const byName = Map.groupBy(fields, ({ name }) => name);
-  return [...byName].map(([name, found]) => ({
-    name,
-    type: found[0]?.type ?? "string",
-    hint: found.length > 1 ? "all" : (found[0]?.eventType ?? ""),
-  }));
-}
-
 const measures: readonly CatalogueField[] = [
   { name: "event_count", type: "count", hint: "events" },
   { name: "duration", type: "ms", hint: "events" },

@@ -2,9 +2,6 @@
 // stands beside it.
 
 import { ChartColumn, ChartLine, ChartNoAxesColumn, Hash, Plus, Table2 } from "lucide-react";
-import { useMemo } from "react";
-import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
-import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { TextField } from "../../design/fields.tsx";
@@ -16,7 +13,8 @@ import { faultOf } from "./faults.ts";
 import { FieldPicker } from "./field-picker.tsx";
 import { MeasureRow } from "./measure-row.tsx";
 import { type ChartKind, needsSplit, type Question } from "./question.ts";
-import { fieldsOf, measureFields, splitFields } from "./catalogue.ts";
+import { measureFields, splitFields } from "./catalogue.ts";
+import { useEventFields } from "../traces/event-fields.ts";
 
 export type QuestionFormProps = {
   readonly question: Question;
@@ -48,8 +46,7 @@ export function QuestionForm({ question, asked, range, onChange }: QuestionFormP
   const isIncomplete = needsSplit(asked.kind) && asked.splitBy === undefined;
   const { error } = useAnswer(asked, range, !isIncomplete);
   const fault = (field: string) => faultOf(error, field);
-  const { data: schema } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
-  const fields = useMemo(() => fieldsOf(schema?.fields ?? []), [schema]);
+  const fields = useEventFields();
   const set = (change: Partial<Question>) => onChange({ ...question, ...change });
   const setKind = (next: ChartKind) =>
     set({ kind: next, ...(next === "histogram" && { measures: histogramMeasures(question) }) });

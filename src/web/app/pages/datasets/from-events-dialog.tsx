@@ -13,7 +13,7 @@ import { ErrorState } from "../../design/states.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { boundsOf, type TimeRange } from "../../design/time-range.ts";
 import { showToast } from "../../design/toast.tsx";
-import { useEventFields } from "./event-fields.ts";
+import { useEventFields } from "../traces/event-fields.ts";
 
 const weekMinutes = 7 * 24 * 60;
 const onlyModels: FilterRow = { field: "event_type", operator: "is", value: "model" };

@@ -1,17 +1,14 @@
 // The fields of an evaluator beside its code: name, type, what it returns, what passes, which
 // events it runs on.
 
-import { useMemo } from "react";
-import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
 import type { ApiError } from "../../api/errors.ts";
-import { useRpc } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { SelectField, TextAreaField, TextField } from "../../design/fields.tsx";
 import { Switch } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
-import { fieldsOf } from "../charts/catalogue.ts";
 import { faultOf } from "../charts/faults.ts";
 import { type Draft, starters, typeNames } from "./draft.ts";
+import { useEventFields } from "../traces/event-fields.ts";
 
 export type DefinitionFieldsProps = {
   readonly draft: Draft;
@@ -164,8 +161,7 @@ function Passing({ draft, fault, set }: PartProps) {
 }
 
 function RunsOn({ draft, fault, set }: PartProps) {
-  const { data: schema } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
-  const fields = useMemo(() => fieldsOf(schema?.fields ?? []), [schema]);
+  const fields = useEventFields();
   return (
     <div className="evaluator-runs">
       <div className="field" role="group" aria-label="Filters">

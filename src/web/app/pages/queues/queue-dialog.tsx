@@ -11,7 +11,7 @@ import { Switch } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { fromFilter } from "../charts/chart-messages.ts";
-import { useEventFields } from "../datasets/event-fields.ts";
+import { useEventFields } from "../traces/event-fields.ts";
 import "../../design/layout.css";
 
 export type QueueDialogProps = {

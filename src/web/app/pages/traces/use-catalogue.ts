@@ -2,16 +2,14 @@
 
 import { useCallback, useMemo } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
-import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
-import { useRpc } from "../../api/query.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { callRpc } from "../../api/transport.ts";
 import type { CatalogueField, SuggestValues } from "../../design/filter-editor.tsx";
 import { histogramMeasures, toValueCounts } from "./chart-answer.ts";
+import { useEventFields } from "./event-fields.ts";
 import { type Question, sessionTotals, toChartFilters } from "./question.ts";
 import { chart } from "./use-overview.ts";
 
-const staleMs = 60_000;
 const valuesMax = 20;
 
 /** Fields that only sessions have. */
@@ -26,21 +24,12 @@ const sessionFields = Object.entries(sessionTotals).map(([name, type]): Catalogu
  * since a filter by a field of its events would match none.
  */
 export function useFields(tab: Question["tab"]): readonly CatalogueField[] {
-  const { data } = useRpc(ExportService.method.getEventSchema, {}, { staleMs });
-  return useMemo(() => {
-    const byName = Map.groupBy(data?.fields ?? [], ({ name }) => name);
-    const isOffered = (name: string, same: readonly { readonly eventType: string }[]) =>
-      tab === "events" ||
-      (name !== "event_type" && same.some(({ eventType }) => eventType === "session"));
-    const found = [...byName]
-      .filter(([name, same]) => isOffered(name, same))
-      .map(([name, same]) => ({
-        name,
-        type: same[0]?.type ?? "string",
-        hint: [...new Set(same.map(({ eventType }) => eventType))].join(", "),
-      }));
-    return tab === "sessions" ? [...sessionFields, ...found] : found;
-  }, [data, tab]);
+  const found = useEventFields(tab === "sessions" ? isOfSession : undefined);
+  return useMemo(() => (tab === "sessions" ? [...sessionFields, ...found] : found), [tab, found]);
+}
+
+function isOfSession(name: string, eventTypes: ReadonlySet<string>): boolean {
+  return name !== "event_type" && eventTypes.has("session");
 }
 
 /** Returns the values of a field in the range of the question that contain a text. */
