@@ -27,17 +27,21 @@ export type RevokeKeyInput = {
   readonly actor: string;
 };
 
-/** A version of an evaluator, with its project and organization. */
-type EvaluatorWork = {
+/** Work on a project, and the actor who asked for it. */
+type ProjectWork = {
   readonly projectId: ProjectId;
   readonly orgId: string;
+  readonly actor: string;
+};
+
+/** A version of an evaluator. */
+type EvaluatorWork = ProjectWork & {
   readonly evaluatorId: string;
   /** Name of the version, so that people recognise it. */
   readonly evaluatorName: string;
   readonly version: number;
   /** The evaluator's enablement when the work was handed out. */
   readonly enablement: number;
-  readonly actor: string;
 };
 
 /** Input of evaluateChunk: ids only, since the events are in the database. */
@@ -57,49 +61,37 @@ export type BackfillInput = EvaluatorWork & {
 };
 
 /** Input of executeRun: ids only, since the settings are in the database. */
-export type ExecuteRunInput = {
-  readonly projectId: ProjectId;
-  readonly orgId: string;
+export type ExecuteRunInput = ProjectWork & {
   /** Id and name of the experiment run. */
   readonly runId: string;
   readonly runName: string;
   /** From 1; increases by one each time the execution is resumed. */
   readonly turn: number;
   readonly datapoints: number;
-  readonly actor: string;
 };
 
 /** Input of evaluateAlert. */
-export type EvaluateAlertInput = {
-  readonly projectId: ProjectId;
-  readonly orgId: string;
+export type EvaluateAlertInput = ProjectWork & {
   readonly alertId: string;
   readonly alertName: string;
   /** Ends of the first and the last period to be checked, in Unix milliseconds. */
   readonly firstEndMs: number;
   readonly lastEndMs: number;
-  readonly actor: string;
 };
 
 /** Input of deliverNotification: the id only, since target and content are in the database. */
-export type DeliverNotificationInput = {
-  readonly projectId: ProjectId;
-  readonly orgId: string;
+export type DeliverNotificationInput = ProjectWork & {
   readonly notificationId: string;
   readonly title: string;
-  readonly actor: string;
 };
 
 /** Input of applyRetention. */
-export type ApplyRetentionInput = {
-  readonly projectId: ProjectId;
-  readonly orgId: string;
+export type ApplyRetentionInput = ProjectWork & {
   readonly projectName: string;
   readonly runId: string;
   readonly days: number;
   /** Sessions whose newest event ended before this time go, in Unix milliseconds. */
   readonly cutoffMs: number;
-  readonly actor: string;
 };
 
 /** Workflows that finish even if their scope is archived meanwhile. */
@@ -180,55 +172,52 @@ export function revokeKeyEntry(input: RevokeKeyInput): OutboxEntry {
   return { workflowType: "revokeKey", workflowId, input, orgId, scopeId, actor };
 }
 
+function projectEntry(
+  workflowType: WorkflowType,
+  workflowId: string,
+  input: ProjectWork,
+): OutboxEntry {
+  const { orgId, projectId, actor } = input;
+  return { workflowType, workflowId, input, orgId, scopeId: projectId, actor };
+}
+
 /** Returns the entry for the workflow that runs a version of an evaluator on a chunk of events. */
 export function evaluateChunkEntry(input: EvaluateChunkInput): OutboxEntry {
-  const { evaluatorName, version, chunkId, orgId, projectId, actor } = input;
+  const { evaluatorName, version, chunkId } = input;
   const workflowId = `evaluate-${toSlug(evaluatorName)}-v${version}-${chunkId}`;
-  return { workflowType: "evaluateChunk", workflowId, input, orgId, scopeId: projectId, actor };
+  return projectEntry("evaluateChunk", workflowId, input);
 }
 
 /** Returns the entry for the workflow that runs a version of an evaluator on stored events. */
 export function backfillEntry(input: BackfillInput): OutboxEntry {
-  const { orgId, projectId, actor } = input;
-  const workflowId = backfillWorkflowId(input);
-  return { workflowType: "backfill", workflowId, input, orgId, scopeId: projectId, actor };
-}
-
-/** Returns the id of the workflow of one run of a backfill. */
-function backfillWorkflowId(
-  input: Pick<BackfillInput, "evaluatorName" | "backfillId" | "run">,
-): string {
-  return `backfill-${toSlug(input.evaluatorName)}-${input.backfillId}-${input.run}`;
+  const { evaluatorName, backfillId, run } = input;
+  return projectEntry("backfill", `backfill-${toSlug(evaluatorName)}-${backfillId}-${run}`, input);
 }
 
 /** Returns the entry for the workflow that executes an experiment run over its dataset. */
 export function executeRunEntry(input: ExecuteRunInput): OutboxEntry {
-  const { projectId, orgId, runId, runName, turn, actor } = input;
+  const { projectId, runId, runName, turn } = input;
   const workflowId = `execute-${toSlug(runName)}-${projectId}-${runId}-${turn}`;
-  return { workflowType: "executeRun", workflowId, input, orgId, scopeId: projectId, actor };
+  return projectEntry("executeRun", workflowId, input);
 }
 
 /** Returns the entry for the workflow that checks an alert for the periods that have ended. */
 export function evaluateAlertEntry(input: EvaluateAlertInput): OutboxEntry {
-  const { alertName, alertId, lastEndMs, orgId, projectId, actor } = input;
+  const { alertName, alertId, lastEndMs } = input;
   const end = new Date(lastEndMs).toISOString().slice(0, 13);
-  const workflowId = `alert-${toSlug(alertName)}-${alertId}-${end}`;
-  return { workflowType: "evaluateAlert", workflowId, input, orgId, scopeId: projectId, actor };
+  return projectEntry("evaluateAlert", `alert-${toSlug(alertName)}-${alertId}-${end}`, input);
 }
 
 /** Returns the entry for the workflow that delivers a notification. */
 export function deliverNotificationEntry(input: DeliverNotificationInput): OutboxEntry {
-  const { title, notificationId, orgId, projectId, actor } = input;
-  const workflowId = `notify-${toSlug(title)}-${notificationId}`;
-  const workflowType = "deliverNotification";
-  return { workflowType, workflowId, input, orgId, scopeId: projectId, actor };
+  const { title, notificationId } = input;
+  return projectEntry("deliverNotification", `notify-${toSlug(title)}-${notificationId}`, input);
 }
 
 /** Returns the entry for the workflow that deletes the sessions that a project keeps no longer. */
 export function applyRetentionEntry(input: ApplyRetentionInput): OutboxEntry {
-  const { projectName, runId, orgId, projectId, actor } = input;
-  const workflowId = `retain-${toSlug(projectName)}-${runId}`;
-  return { workflowType: "applyRetention", workflowId, input, orgId, scopeId: projectId, actor };
+  const { projectName, runId } = input;
+  return projectEntry("applyRetention", `retain-${toSlug(projectName)}-${runId}`, input);
 }
 
 const slugCharactersMax = 40;

@@ -28,24 +28,7 @@ const levelNames = {
 
 export function describeWork(type: WorkflowType, input: unknown): Description {
   // outbox/entry.ts ties each type to its input.
-  switch (type) {
-    case "revokeKey":
-      return describeRevocation(input as RevokeKeyInput);
-    case "evaluateChunk":
-      return describeChunk(input as EvaluateChunkInput);
-    case "backfill":
-      return describeBackfill(input as BackfillInput);
-    case "executeRun":
-      return describeExecution(input as ExecuteRunInput);
-    case "evaluateAlert":
-      return describeAlert(input as EvaluateAlertInput);
-    case "applyRetention":
-      return describeRetention(input as ApplyRetentionInput);
-    case "deliverNotification":
-      return describeDelivery(input as DeliverNotificationInput);
-    default:
-      return describeArchive(input as ArchiveInput);
-  }
+  return descriptions[type](input as never);
 }
 
 export function describeArchive({ level, id, name, orgId, actor }: ArchiveInput): Description {
@@ -170,3 +153,17 @@ function memoOf(input: EvaluateChunkInput | BackfillInput): Record<string, strin
 function summarize(start: string, end: string): string {
   return `${start.slice(0, summaryCharactersMax - end.length - 1)} ${end}`;
 }
+
+const descriptions: Readonly<Record<WorkflowType, (input: never) => Description>> = {
+  archiveOrganization: describeArchive,
+  archiveDataplane: describeArchive,
+  archiveWorkspace: describeArchive,
+  archiveProject: describeArchive,
+  revokeKey: describeRevocation,
+  evaluateChunk: describeChunk,
+  backfill: describeBackfill,
+  executeRun: describeExecution,
+  evaluateAlert: describeAlert,
+  deliverNotification: describeDelivery,
+  applyRetention: describeRetention,
+};

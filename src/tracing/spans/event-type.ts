@@ -12,109 +12,80 @@ const explicitKeys = [
   "honeyhive.event_type_raw",
 ];
 
-const byOperation: Readonly<Record<string, EventType>> = {
-  chat: "model",
-  text_completion: "model",
-  generate_content: "model",
-  embeddings: "model",
-  invoke_agent: "chain",
-  create_agent: "chain",
-  invoke_workflow: "chain",
-  // Agent steps as named by the Vercel AI SDK.
-  agent_step: "chain",
-  // A turn of an agent, as named by Strands.
-  execute_event_loop_cycle: "chain",
-  execute_tool: "tool",
-  retrieval: "tool",
-};
+/** Types by the values of an attribute. */
+type Types = ReadonlyMap<string, EventType>;
 
-const byOpenInferenceKind: Readonly<Record<string, EventType>> = {
-  LLM: "model",
-  CHAIN: "chain",
-  AGENT: "chain",
-  TOOL: "tool",
-  RETRIEVER: "tool",
-  EMBEDDING: "tool",
-  RERANKER: "tool",
-  GUARDRAIL: "tool",
-  EVALUATOR: "chain",
-  PROMPT: "chain",
-};
+function typesOf(values: { readonly [Type in EventType]?: readonly string[] }): Types {
+  const types = Object.entries(values) as [EventType, readonly string[]][];
+  return new Map(types.flatMap(([type, names]) => names.map((name) => [name, type])));
+}
+
+const byOperation = typesOf({
+  model: ["chat", "text_completion", "generate_content", "embeddings"],
+  chain: [
+    "invoke_agent",
+    "create_agent",
+    "invoke_workflow",
+    // Agent steps as named by the Vercel AI SDK.
+    "agent_step",
+    // A turn of an agent, as named by Strands.
+    "execute_event_loop_cycle",
+  ],
+  tool: ["execute_tool", "retrieval"],
+});
+
+const byOpenInferenceKind = typesOf({
+  model: ["LLM"],
+  chain: ["CHAIN", "AGENT", "EVALUATOR", "PROMPT"],
+  tool: ["TOOL", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL"],
+});
 
 // Its embeddings are calls of a model, but its exporter names retrievals as embeddings.
-const byLangSmithKind: Readonly<Record<string, EventType>> = {
-  llm: "model",
-  embedding: "model",
-  tool: "tool",
-  retriever: "tool",
-  chain: "chain",
-  parser: "chain",
-  prompt: "chain",
-};
+const byLangSmithKind = typesOf({
+  model: ["llm", "embedding"],
+  chain: ["chain", "parser", "prompt"],
+  tool: ["tool", "retriever"],
+});
 
-const byLangfuseType: Readonly<Record<string, EventType>> = {
-  generation: "model",
-  embedding: "model",
-  tool: "tool",
-  retriever: "tool",
-  span: "chain",
-  agent: "chain",
-  chain: "chain",
-  evaluator: "chain",
-  event: "chain",
-  guardrail: "chain",
-};
-
-const byTraceloopKind: Readonly<Record<string, EventType>> = {
-  workflow: "chain",
-  task: "chain",
-  agent: "chain",
-  tool: "tool",
-};
+const byLangfuseType = typesOf({
+  model: ["generation", "embedding"],
+  chain: ["span", "agent", "chain", "evaluator", "event", "guardrail"],
+  tool: ["tool", "retriever"],
+});
 
 // Types beside those that `gen_ai.operation.name` tells.
-const byMastraType: Readonly<Record<string, EventType>> = {
-  scorer_run: "chain",
-  scorer_step: "chain",
-  generic: "chain",
-  model_generation: "chain",
-  model_chunk: "chain",
-  mcp_server_request: "chain",
-  processor_run: "chain",
-  client_tool_call: "tool",
-  workflow_step: "chain",
-  workflow_conditional: "chain",
-  workflow_conditional_eval: "chain",
-  workflow_parallel: "chain",
-  workflow_loop: "chain",
-  workflow_sleep: "chain",
-  workflow_wait_event: "chain",
-  memory_operation: "tool",
-  rag_ingestion: "chain",
-  rag_vector_operation: "tool",
-  rag_action: "tool",
-};
-
-// AG2 repeats the tokens of each call of a model on a span of its own.
-const byAg2Usage: Readonly<Record<string, EventType>> = { model_call: "chain" };
-
-const byRequestType: Readonly<Record<string, EventType>> = {
-  chat: "model",
-  completion: "model",
-  embedding: "model",
-  rerank: "tool",
-};
+const byMastraType = typesOf({
+  chain: [
+    "scorer_run",
+    "scorer_step",
+    "generic",
+    "model_generation",
+    "model_chunk",
+    "mcp_server_request",
+    "processor_run",
+    "workflow_step",
+    "workflow_conditional",
+    "workflow_conditional_eval",
+    "workflow_parallel",
+    "workflow_loop",
+    "workflow_sleep",
+    "workflow_wait_event",
+    "rag_ingestion",
+  ],
+  tool: ["client_tool_call", "memory_operation", "rag_vector_operation", "rag_action"],
+});
 
 /** Tables in order; the first that knows the attribute's value decides. */
-const evidence: readonly (readonly [string, Readonly<Record<string, EventType>>])[] = [
+const evidence: readonly (readonly [string, Types])[] = [
   ["langsmith.span.kind", byLangSmithKind],
   ["gen_ai.operation.name", byOperation],
   ["openinference.span.kind", byOpenInferenceKind],
-  ["traceloop.span.kind", byTraceloopKind],
-  ["llm.request.type", byRequestType],
+  ["traceloop.span.kind", typesOf({ chain: ["workflow", "task", "agent"], tool: ["tool"] })],
+  ["llm.request.type", typesOf({ model: ["chat", "completion", "embedding"], tool: ["rerank"] })],
   ["langfuse.observation.type", byLangfuseType],
   ["mastra.span.type", byMastraType],
-  ["ag2.usage.kind", byAg2Usage],
+  // AG2 repeats the tokens of each call of a model on a span of its own.
+  ["ag2.usage.kind", typesOf({ chain: ["model_call"] })],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */
@@ -208,7 +179,7 @@ function typeFromEvidence(span: Span): EventType | undefined {
     const value = span.attributes.get(key);
     if (typeof value !== "string") continue;
     const type =
-      own(types, value) ?? own(types, value.toLowerCase()) ?? own(types, value.toUpperCase());
+      types.get(value) ?? types.get(value.toLowerCase()) ?? types.get(value.toUpperCase());
     if (type !== undefined) return type;
   }
   return undefined;
@@ -229,10 +200,6 @@ function typeFromTellingAttributes(span: Span): EventType | undefined {
 function typeFromName(span: Span): EventType | undefined {
   if (notByName.some((key) => span.attributes.has(key))) return undefined;
   return modelName.test(span.name) ? "model" : undefined;
-}
-
-function own(types: Readonly<Record<string, EventType>>, value: string): EventType | undefined {
-  return Object.hasOwn(types, value) ? types[value] : undefined;
 }
 
 function lower(value: JsonValue | undefined): string | undefined {
