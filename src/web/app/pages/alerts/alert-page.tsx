@@ -9,8 +9,8 @@ import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { Menu } from "../../design/menu.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { KeyValue, Time } from "../../design/values.tsx";
@@ -159,10 +159,16 @@ function Acts({ alert, update }: ActsProps) {
           },
         ]}
       />
-      <DeleteAlert
-        alert={alert}
+      <ConfirmCall
         isOpen={panel === "delete"}
         onClose={() => setPanel(undefined)}
+        title={`Delete “${alert.name}”?`}
+        description="Its checks and deliveries go with it. This cannot be undone."
+        action="Delete alert"
+        busyLabel="Deleting…"
+        method={AlertService.method.deleteAlert}
+        input={{ alertId: id }}
+        changes={[AlertService.method.listAlerts]}
         onDone={() => void navigate({ to: "/app/p/$projectId/alerts", params: { projectId } })}
       />
       <ReplaceSecret
@@ -180,44 +186,23 @@ type PanelProps = {
   readonly onClose: () => void;
 };
 
-function DeleteAlert({ alert, isOpen, onClose, onDone }: PanelProps & { onDone: () => void }) {
-  const remove = useRpcMutation(AlertService.method.deleteAlert, {
-    changes: [AlertService.method.listAlerts],
-    onDone,
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete “${alert.name}”?`}
-      description="Its checks and deliveries go with it. This cannot be undone."
-      action="Delete alert"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => remove.mutate({ alertId: alert.id })}
-    />
-  );
-}
-
 function ReplaceSecret({ alert, isOpen, onClose }: PanelProps) {
   const [secret, setSecret] = useState<string>();
-  const rotate = useRpcMutation(AlertService.method.updateAlert, {
-    onDone: ({ signingSecret }) => {
-      onClose();
-      setSecret(signingSecret);
-    },
-  });
   return (
     <>
-      <ConfirmDialog
+      <ConfirmCall
         isOpen={isOpen}
         onClose={onClose}
         title="Replace the signing secret?"
         description="Receivers that check signatures need the new one at once."
         action="Replace secret"
         busyLabel="Replacing…"
-        change={rotate}
-        onConfirm={() => rotate.mutate({ alertId: alert.id, alert: { rotateSigningSecret: true } })}
+        method={AlertService.method.updateAlert}
+        input={{ alertId: alert.id, alert: { rotateSigningSecret: true } }}
+        onDone={({ signingSecret }) => {
+          onClose();
+          setSecret(signingSecret);
+        }}
       />
       <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
     </>

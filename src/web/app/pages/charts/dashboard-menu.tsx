@@ -5,9 +5,10 @@ import { useState } from "react";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Menu } from "../../design/menu.tsx";
-import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
 
@@ -63,11 +64,20 @@ export function DashboardMenu({ dashboards, shown, onShow }: DashboardMenuProps)
         <NameDialog dashboard={shown} onClose={close} onDone={onShow} />
       ) : null}
       {shown ? (
-        <DeleteDashboard
-          dashboard={shown}
+        <ConfirmCall
           isOpen={panel === "delete"}
           onClose={close}
-          onDone={() => onShow("overview")}
+          title={`Delete the dashboard “${shown.name}”?`}
+          description="Its charts stay in the project. This cannot be undone."
+          action="Delete dashboard"
+          busyLabel="Deleting…"
+          method={DashboardService.method.deleteDashboard}
+          input={{ dashboardId: shown.id }}
+          changes={[DashboardService.method.listDashboards]}
+          onDone={() => {
+            close();
+            onShow("overview");
+          }}
         />
       ) : null}
     </>
@@ -114,34 +124,5 @@ function NameDialog({ dashboard, onClose, onDone }: NameDialogProps) {
 
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
-  );
-}
-
-type DeleteDashboardProps = {
-  readonly dashboard: Dashboard;
-  readonly isOpen: boolean;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-};
-
-function DeleteDashboard({ dashboard, isOpen, onClose, onDone }: DeleteDashboardProps) {
-  const remove = useRpcMutation(DashboardService.method.deleteDashboard, {
-    changes: [DashboardService.method.listDashboards],
-    onDone: () => {
-      onClose();
-      onDone();
-    },
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete the dashboard “${dashboard.name}”?`}
-      description="Its charts stay in the project. This cannot be undone."
-      action="Delete dashboard"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => remove.mutate({ dashboardId: dashboard.id })}
-    />
   );
 }

@@ -6,10 +6,9 @@ import { useState } from "react";
 import { type Chart, ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { Menu } from "../../design/menu.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { useMay } from "../../session/use-may.ts";
@@ -105,7 +104,18 @@ export function DashboardView(props: DashboardViewProps) {
       <footer className="dashboard-foot">
         <AddMenu charts={charts} tiles={tiles} onAdd={setTiles} onNew={() => edit()} />
       </footer>
-      <DeleteChart chart={deleted} onClose={() => setDeleted(undefined)} />
+      <ConfirmCall
+        isOpen={deleted !== undefined}
+        onClose={() => setDeleted(undefined)}
+        title={`Delete “${deleted?.name ?? ""}”?`}
+        description="It leaves every dashboard. This cannot be undone; the events stay."
+        action="Delete chart"
+        busyLabel="Deleting…"
+        method={ChartService.method.deleteChart}
+        input={{ chartId: deleted?.id ?? "" }}
+        changes={[ChartService.method.listCharts, DashboardService.method.listDashboards]}
+        onDone={() => setDeleted(undefined)}
+      />
     </>
   );
 }
@@ -140,27 +150,6 @@ function AddMenu({ charts, tiles, onAdd, onNew }: AddMenuProps) {
           onSelect: () => onAdd(addTile(tiles, id)),
         })),
       ]}
-    />
-  );
-}
-
-type DeleteChartProps = { readonly chart: Chart | undefined; readonly onClose: () => void };
-
-function DeleteChart({ chart, onClose }: DeleteChartProps) {
-  const remove = useRpcMutation(ChartService.method.deleteChart, {
-    changes: [ChartService.method.listCharts, DashboardService.method.listDashboards],
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      isOpen={chart !== undefined}
-      onClose={onClose}
-      title={`Delete “${chart?.name ?? ""}”?`}
-      description="It leaves every dashboard. This cannot be undone; the events stay."
-      action="Delete chart"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => chart && remove.mutate({ chartId: chart.id })}
     />
   );
 }

@@ -7,7 +7,8 @@ import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { ConfirmDialog, Drawer } from "../../design/overlay.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
+import { Drawer } from "../../design/overlay.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Identifier } from "../../design/values.tsx";
@@ -68,10 +69,6 @@ function DatapointEditor(props: DatapointEditorProps) {
       showToast({ text: "The datapoint was saved.", tone: "good" });
     },
   });
-  const remove = useRpcMutation(DatasetService.method.removeDatapoint, {
-    changes: changes.filter((method) => method.name !== "GetDatapoint"),
-    onDone: onClose,
-  });
   const submit = () => {
     if (form.content === undefined || isReadOnly) return;
     const { inputs, groundTruth, metadata, history } = form.content;
@@ -116,15 +113,17 @@ function DatapointEditor(props: DatapointEditorProps) {
           </Button>
         )}
       </div>
-      <ConfirmDialog
+      <ConfirmCall
         isOpen={isRemoving}
         onClose={() => setRemoving(false)}
         title="Remove this datapoint?"
         description="The next version of the dataset does not have it. It stays in the project."
         action="Remove datapoint"
         busyLabel="Removing"
-        change={remove}
-        onConfirm={() => remove.mutate({ datasetId, datapointId: datapoint.id })}
+        method={DatasetService.method.removeDatapoint}
+        input={{ datasetId, datapointId: datapoint.id }}
+        changes={changes.filter(({ name }) => name !== "GetDatapoint")}
+        onDone={onClose}
       />
     </div>
   );

@@ -3,8 +3,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpcMutation } from "../../api/query.ts";
-import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { DatasetNameDialog } from "./dataset-name-dialog.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import { FromEventsDialog } from "./from-events-dialog.tsx";
@@ -40,20 +39,18 @@ export function DatasetActs({ act, dataset, onClose }: DatasetActsProps) {
 function DeleteDataset({ dataset, onClose }: Omit<DatasetActsProps, "act">) {
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
-  const remove = useRpcMutation(DatasetService.method.deleteDataset, {
-    changes: [DatasetService.method.listDatasets],
-    onDone: () => void navigate({ to: "/app/p/$projectId/datasets", params: { projectId } }),
-  });
   return (
-    <ConfirmDialog
+    <ConfirmCall
       onClose={onClose}
       title="Delete this dataset?"
       description="Its versions go too, for good. Its datapoints stay in the project."
       action="Delete dataset"
       busyLabel="Deleting"
       typedName={dataset.name}
-      change={remove}
-      onConfirm={() => remove.mutate({ datasetId: dataset.id })}
+      method={DatasetService.method.deleteDataset}
+      input={{ datasetId: dataset.id }}
+      changes={[DatasetService.method.listDatasets]}
+      onDone={() => void navigate({ to: "/app/p/$projectId/datasets", params: { projectId } })}
     />
   );
 }

@@ -10,7 +10,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { CodeEditor } from "../../design/code-editor.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -163,25 +163,23 @@ function DeleteButton({ metric }: { readonly metric: Metric }) {
   const navigate = useNavigate();
   const [isOpen, setOpen] = useState(false);
   const isAllowed = useMay()(MetricService.method.deleteMetric);
-  const remove = useRpcMutation(MetricService.method.deleteMetric, {
-    changes: [MetricService.method.listMetrics],
-    onDone: () => void navigate({ to: "/app/p/$projectId/evaluators", params: { projectId } }),
-  });
   if (!isAllowed) return null;
   return (
     <>
       <Button variant="ghost" icon={<Trash2 />} onClick={() => setOpen(true)}>
         Delete
       </Button>
-      <ConfirmDialog
+      <ConfirmCall
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         title={`Delete “${metric.name}”?`}
         description="It runs no more, and its backfills are cancelled. The scores on events stay."
         action="Delete evaluator"
         busyLabel="Deleting…"
-        change={remove}
-        onConfirm={() => remove.mutate({ id: metric.id })}
+        method={MetricService.method.deleteMetric}
+        input={{ id: metric.id }}
+        changes={[MetricService.method.listMetrics]}
+        onDone={() => void navigate({ to: "/app/p/$projectId/evaluators", params: { projectId } })}
       />
     </>
   );

@@ -9,9 +9,9 @@ import {
 } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { pageAddress } from "../../api/project.ts";
-import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { useRpc } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { ReadState } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -44,6 +44,7 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
   const { tab } = promptRoute.useSearch();
   const setSearch = useSearchChange<PromptSearch>();
   const may = useMay();
+  const navigate = useNavigate();
   const [isDeleting, setDeleting] = useState(false);
   return (
     <Page
@@ -86,30 +87,21 @@ function PromptContentPage({ prompt }: { readonly prompt: Configuration }) {
           ]}
         />
       </div>
-      {isDeleting ? <DeletePrompt prompt={prompt} onClose={() => setDeleting(false)} /> : null}
+      {isDeleting ? (
+        <ConfirmCall
+          onClose={() => setDeleting(false)}
+          title="Delete this prompt?"
+          description="Programs that call it fail from now on. Recorded events keep its id and
+            version."
+          action="Delete prompt"
+          busyLabel="Deleting"
+          typedName={prompt.name}
+          method={ConfigurationService.method.deleteConfiguration}
+          input={{ id: prompt.id }}
+          changes={[ConfigurationService.method.listConfigurations]}
+          onDone={() => void navigate({ to: "/app/p/$projectId/prompts", params: { projectId } })}
+        />
+      ) : null}
     </Page>
-  );
-}
-
-type DeletePromptProps = { readonly prompt: Configuration; readonly onClose: () => void };
-
-function DeletePrompt({ prompt, onClose }: DeletePromptProps) {
-  const { projectId } = promptRoute.useParams();
-  const navigate = useNavigate();
-  const remove = useRpcMutation(ConfigurationService.method.deleteConfiguration, {
-    changes: [ConfigurationService.method.listConfigurations],
-    onDone: () => void navigate({ to: "/app/p/$projectId/prompts", params: { projectId } }),
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title="Delete this prompt?"
-      description="Programs that call it fail from now on. Recorded events keep its id and version."
-      action="Delete prompt"
-      busyLabel="Deleting"
-      typedName={prompt.name}
-      change={remove}
-      onConfirm={() => remove.mutate({ id: prompt.id })}
-    />
   );
 }

@@ -5,11 +5,11 @@ import { Pencil, Play, Trash2 } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { toApiError } from "../../api/errors.ts";
-import { useMore, useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { useMore, useRpc, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -133,7 +133,18 @@ export function QueuePage() {
         />
       ) : null}
       {dialog === "delete" ? (
-        <DeleteQueue queueId={queueId} name={title} onClose={() => setDialog(undefined)} />
+        <ConfirmCall
+          onClose={() => setDialog(undefined)}
+          title="Delete this queue?"
+          description="Open claims end. The scores that people gave stay on the events."
+          action="Delete queue"
+          busyLabel="Deleting"
+          typedName={title}
+          method={deleteQueue}
+          input={{ id: queueId }}
+          changes={[QueueService.method.listQueues]}
+          onDone={() => void navigate({ to: "/app/p/$projectId/queues", params: { projectId } })}
+        />
       ) : null}
     </Page>
   );
@@ -223,31 +234,4 @@ function toEvent(projectId: string, sessionId: string, eventId: string) {
     params: { projectId, sessionId },
     search: { event: eventId },
   } as const;
-}
-
-type DeleteQueueProps = {
-  readonly queueId: string;
-  readonly name: string;
-  readonly onClose: () => void;
-};
-
-function DeleteQueue({ queueId, name, onClose }: DeleteQueueProps) {
-  const { projectId } = queueRoute.useParams();
-  const navigate = useNavigate();
-  const remove = useRpcMutation(QueueService.method.deleteQueue, {
-    changes: [QueueService.method.listQueues],
-    onDone: () => void navigate({ to: "/app/p/$projectId/queues", params: { projectId } }),
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title="Delete this queue?"
-      description="Open claims end. The scores that people gave stay on the events."
-      action="Delete queue"
-      busyLabel="Deleting"
-      typedName={name}
-      change={remove}
-      onConfirm={() => remove.mutate({ id: queueId })}
-    />
-  );
 }

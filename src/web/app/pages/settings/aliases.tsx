@@ -6,9 +6,10 @@ import { type ModelAlias, ModelAliasService } from "../../../../../gen/waggle/v1
 import type { ApiError } from "../../api/errors.ts";
 import { useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Input } from "../../design/input.tsx";
-import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { faultOf } from "../charts/faults.ts";
@@ -80,7 +81,17 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
         />
       )}
       {leaving ? (
-        <RemoveAlias scope={scope} name={leaving.name} onClose={() => setLeaving(undefined)} />
+        <ConfirmCall
+          onClose={() => setLeaving(undefined)}
+          title={`Delete the alias ${leaving.name}`}
+          description="Calls by this name fail from then on."
+          action="Delete alias"
+          busyLabel="Deleting…"
+          method={method.deleteModelAlias}
+          input={{ scope: connectionScope(scope), name: leaving.name }}
+          changes={[method.listModelAliases, ...modelMethods]}
+          onDone={() => setLeaving(undefined)}
+        />
       ) : null}
     </>
   );
@@ -199,29 +210,5 @@ function Targets({ targets, error, onChange }: TargetsProps) {
         </p>
       )}
     </fieldset>
-  );
-}
-
-type RemoveAliasProps = {
-  readonly scope: ScopeRef;
-  readonly name: string;
-  readonly onClose: () => void;
-};
-
-function RemoveAlias({ scope, name, onClose }: RemoveAliasProps) {
-  const remove = useRpcMutation(method.deleteModelAlias, {
-    changes: [method.listModelAliases, ...modelMethods],
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Delete the alias ${name}`}
-      description="Calls by this name fail from then on."
-      action="Delete alias"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => remove.mutate({ scope: connectionScope(scope), name })}
-    />
   );
 }

@@ -11,10 +11,11 @@ import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { formatCost, formatCounted, formatExactCount, formatTime } from "../../design/format.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Checkbox, Switch } from "../../design/input.tsx";
-import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { Dialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, formatDone, Progress, ReadState } from "../../design/states.tsx";
 import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
 import { SecretDialog } from "../alerts/secret-dialog.tsx";
@@ -76,10 +77,16 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
         />
       )}
       {leaving ? (
-        <RemoveBudget
-          projectId={projectId}
-          budget={leaving}
+        <ConfirmCall
           onClose={() => setLeaving(undefined)}
+          title={`Delete budget: ${titleOf(leaving)}`}
+          description="Calls are no longer refused for it."
+          action="Delete budget"
+          busyLabel="Deleting…"
+          method={method.deleteBudget}
+          input={{ projectId, budgetId: leaving.id }}
+          changes={[method.listBudgets]}
+          onDone={() => setLeaving(undefined)}
         />
       ) : null}
     </div>
@@ -259,29 +266,5 @@ function NewBudgetFields(props: NewBudgetFieldsProps) {
         onChange={setKeyId}
       />
     </>
-  );
-}
-
-type RemoveBudgetProps = {
-  readonly projectId: string;
-  readonly budget: Budget;
-  readonly onClose: () => void;
-};
-
-function RemoveBudget({ projectId, budget, onClose }: RemoveBudgetProps) {
-  const remove = useRpcMutation(method.deleteBudget, {
-    changes: [method.listBudgets],
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Delete budget: ${titleOf(budget)}`}
-      description="Calls are no longer refused for it."
-      action="Delete budget"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => remove.mutate({ projectId, budgetId: budget.id })}
-    />
   );
 }

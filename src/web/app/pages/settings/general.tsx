@@ -167,20 +167,13 @@ function CreateScope({ parent, onClose }: CreateScopeProps) {
       width="narrow"
       act={{
         label: `Create ${what}`,
+        isForm: true,
         disabled: name.trim() === "",
         busyLabel: isPending && "Creating…",
         run: submit,
       }}
     >
-      <TextField
-        label="Name"
-        error={faultOf(error, "name")}
-        value={name}
-        onChange={setName}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && name.trim() !== "") submit();
-        }}
-      />
+      <TextField label="Name" error={faultOf(error, "name")} value={name} onChange={setName} />
       {needsCluster ? (
         <TextField
           label="Cluster"

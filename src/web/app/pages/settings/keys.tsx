@@ -5,11 +5,11 @@ import { KeyRound, Plus } from "lucide-react";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ApiKey } from "../../../../../gen/waggle/v1/api_key_pb.js";
-import { useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { Status, type Tone } from "../../design/badge.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { Checkbox } from "../../design/input.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
@@ -185,10 +185,9 @@ type RevokeKeyProps = KeyListProps & {
 
 function RevokeKey({ kind, scope, apiKey, onClose }: RevokeKeyProps) {
   const [withCreated, setWithCreated] = useState(false);
-  const revoke = useRpcMutation(kind.revoke, { changes: [kind.list], onDone: onClose });
   const input = { keyId: apiKey.keyId, revokeCreatedKeys: withCreated };
   return (
-    <ConfirmDialog
+    <ConfirmCall
       onClose={onClose}
       title={`Revoke ${apiKey.name}`}
       description={
@@ -203,8 +202,10 @@ function RevokeKey({ kind, scope, apiKey, onClose }: RevokeKeyProps) {
       }
       action="Revoke key"
       busyLabel="Revoking…"
-      change={revoke}
-      onConfirm={() => revoke.mutate(keyInput(kind, scope, input))}
+      method={kind.revoke}
+      input={keyInput(kind, scope, input)}
+      changes={[kind.list]}
+      onDone={onClose}
     />
   );
 }

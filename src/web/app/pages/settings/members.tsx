@@ -5,9 +5,10 @@ import { useState } from "react";
 import { type Member, MemberService, type Role } from "../../../../../gen/waggle/v1/member_pb.js";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Select } from "../../design/input.tsx";
-import { ConfirmDialog, Dialog, Drawer } from "../../design/overlay.tsx";
+import { Dialog, Drawer } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -68,7 +69,17 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
         onClose={() => setOpen(undefined)}
       />
       {leaving ? (
-        <RemoveMember scope={scope} member={leaving} onClose={() => setLeaving(undefined)} />
+        <ConfirmCall
+          onClose={() => setLeaving(undefined)}
+          title={`Remove ${leaving.email}`}
+          description="The role in this scope ends at once, and so do the person's sign-ins."
+          action="Remove member"
+          busyLabel="Removing…"
+          method={method.removeMember}
+          input={{ scope: memberScope(scope), userId: leaving.userId }}
+          changes={[method.listMembers]}
+          onDone={() => setLeaving(undefined)}
+        />
       ) : null}
     </div>
   );
@@ -185,30 +196,6 @@ function AddMember({ scope, roles, onClose }: AddMemberProps) {
       />
       <OtherFault error={add.error} fields={["email", "role"]} />
     </Dialog>
-  );
-}
-
-type RemoveMemberProps = {
-  readonly scope: ScopeRef;
-  readonly member: Member;
-  readonly onClose: () => void;
-};
-
-function RemoveMember({ scope, member, onClose }: RemoveMemberProps) {
-  const remove = useRpcMutation(method.removeMember, {
-    changes: [method.listMembers],
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Remove ${member.email}`}
-      description="The role in this scope ends at once, and so do the person's sign-ins."
-      action="Remove member"
-      busyLabel="Removing…"
-      change={remove}
-      onConfirm={() => remove.mutate({ scope: memberScope(scope), userId: member.userId })}
-    />
   );
 }
 

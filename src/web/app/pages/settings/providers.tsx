@@ -7,10 +7,10 @@ import {
   type ProviderCredential,
   ProviderCredentialService,
 } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
-import { useRpcMutation, useRpcPages } from "../../api/query.ts";
+import { useRpcPages } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -65,7 +65,19 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
         />
       )}
       {leaving ? (
-        <RemoveProvider scope={scope} credential={leaving} onClose={() => setLeaving(undefined)} />
+        <ConfirmCall
+          onClose={() => setLeaving(undefined)}
+          title={`Delete the credentials ${leaving.name}`}
+          description={
+            `Calls of ${leaving.name}/… fail from then on. ` + "The secrets are deleted for good."
+          }
+          action="Delete credentials"
+          busyLabel="Deleting…"
+          method={method.deleteProviderCredential}
+          input={{ scope: connectionScope(scope), credentialId: leaving.credentialId }}
+          changes={[method.listProviderCredentials, ...modelMethods]}
+          onDone={() => setLeaving(undefined)}
+        />
       ) : null}
     </div>
   );
@@ -127,31 +139,6 @@ function CredentialTable({ may, rows, onEdit, onRemove }: CredentialTableProps) 
       columns={columns}
       rows={rows}
       idOf={({ credentialId }) => credentialId}
-    />
-  );
-}
-
-type RemoveProviderProps = {
-  readonly scope: ScopeRef;
-  readonly credential: ProviderCredential;
-  readonly onClose: () => void;
-};
-
-function RemoveProvider({ scope, credential, onClose }: RemoveProviderProps) {
-  const { credentialId, name } = credential;
-  const remove = useRpcMutation(method.deleteProviderCredential, {
-    changes: [method.listProviderCredentials, ...modelMethods],
-    onDone: onClose,
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Delete the credentials ${name}`}
-      description={`Calls of ${name}/… fail from then on. The secrets are deleted for good.`}
-      action="Delete credentials"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => remove.mutate({ scope: connectionScope(scope), credentialId })}
     />
   );
 }

@@ -11,9 +11,9 @@ import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { formatCounted, formatTime } from "../../design/format.ts";
 import { TextField } from "../../design/fields.tsx";
-import { ConfirmDialog } from "../../design/overlay.tsx";
 import { ErrorState, Loading, ReadState } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { toMs } from "../../api/scope.ts";
@@ -49,9 +49,8 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
   const scope = { level: "project", id: projectId } as const;
   const may = useMay(scope);
   const [isAsking, setAsking] = useState(false);
-  const options = { changes: [method.getRetention], onDone: () => setAsking(false) };
-  const put = useRpcMutation(method.putRetention, options);
-  const end = useRpcMutation(method.deleteRetention, options);
+  const changes = [method.getRetention];
+  const end = useRpcMutation(method.deleteRetention, { changes });
   const wanted = Number(typed);
   const isPossible = Number.isInteger(wanted) && wanted >= 1 && wanted <= daysMax;
   const preview = useRpc(
@@ -95,15 +94,17 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
           </Button>
         )}
       </div>
-      <ConfirmDialog
+      <ConfirmCall
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={`Keep sessions for ${formatCounted(wanted, "day")}`}
         description={describePreview(preview)}
         action="Set retention"
         busyLabel="Setting…"
-        change={put}
-        onConfirm={() => put.mutate({ projectId, days: wanted })}
+        method={method.putRetention}
+        input={{ projectId, days: wanted }}
+        changes={changes}
+        onDone={() => setAsking(false)}
       />
     </div>
   );

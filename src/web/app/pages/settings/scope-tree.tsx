@@ -214,6 +214,7 @@ function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
       width="narrow"
       act={{
         label: "Create organization",
+        isForm: true,
         disabled: name.trim() === "",
         busyLabel: create.isPending && "Creating…",
         run: submit,
@@ -224,9 +225,6 @@ function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
         error={faultOf(create.error, "name")}
         value={name}
         onChange={setName}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && name.trim() !== "") submit();
-        }}
       />
       <OtherFault error={create.error} fields={["name"]} />
     </Dialog>

@@ -6,10 +6,11 @@ import { type View, ViewService } from "../../../../../gen/waggle/v1/view_pb.js"
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
+import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Checkbox } from "../../design/input.tsx";
 import { Menu, type MenuItem } from "../../design/menu.tsx";
-import { ConfirmDialog, Dialog } from "../../design/overlay.tsx";
+import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -88,10 +89,23 @@ export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
         />
       ) : null}
       {dialog === "delete" && current ? (
-        <DeleteView
-          view={current}
+        <ConfirmCall
           onClose={() => setDialog(undefined)}
-          onDeleted={() => onApply({ ...search, view: undefined })}
+          title={`Delete “${current.name}”?`}
+          description={
+            current.shared
+              ? "It is gone for everyone in the project. The traces stay."
+              : "The traces stay; only the saved view is gone."
+          }
+          action="Delete view"
+          busyLabel="Deleting…"
+          method={method.deleteView}
+          input={{ viewId: current.id }}
+          changes={changes}
+          onDone={() => {
+            setDialog(undefined);
+            onApply({ ...search, view: undefined });
+          }}
         />
       ) : null}
     </>
@@ -214,36 +228,5 @@ function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
       />
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
-  );
-}
-
-type DeleteViewProps = {
-  readonly view: View;
-  readonly onClose: () => void;
-  readonly onDeleted: () => void;
-};
-
-function DeleteView({ view, onClose, onDeleted }: DeleteViewProps) {
-  const remove = useRpcMutation(method.deleteView, {
-    changes,
-    onDone: () => {
-      onClose();
-      onDeleted();
-    },
-  });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Delete “${view.name}”?`}
-      description={
-        view.shared
-          ? "It is gone for everyone in the project. The traces stay."
-          : "The traces stay; only the saved view is gone."
-      }
-      action="Delete view"
-      busyLabel="Deleting…"
-      change={remove}
-      onConfirm={() => remove.mutate({ viewId: view.id })}
-    />
   );
 }
