@@ -35,13 +35,14 @@ const idOf = ({ event }: EventRow): string => event.eventId ?? "";
 const hasError = ({ event }: EventRow): boolean => event.error !== undefined;
 
 export function EventList(props: ListViewProps) {
-  const { question, isLive, round, chosen, toPage } = props;
+  const { question, isLive, round, chosen, toPage, onEvents: _, ...shared } = props;
   const input = useMemo(() => toListInput(question), [question]);
   const list = useList({ name: "events", input, read: readEvents, idOf, isLive, round });
   const rows = useEventSummaries(list, round);
   const { columns } = useMemo(() => pickColumns(eventColumns, chosen, eventDefaults), [chosen]);
   return (
     <TracesList
+      {...shared}
       label="Events"
       list={list}
       rows={rows}
@@ -52,11 +53,6 @@ export function EventList(props: ListViewProps) {
         ({ event: { sessionId = "", eventId = "" } }: EventRow) => toPage({ sessionId, eventId }),
         [toPage],
       )}
-      selected={props.selected}
-      onSelect={props.onSelect}
-      isNarrowed={props.isNarrowed}
-      onWiden={props.onWiden}
-      onPause={props.onPause}
     />
   );
 }

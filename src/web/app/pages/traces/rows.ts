@@ -86,7 +86,12 @@ export async function readSessions(request: PageRequest): Promise<ListPage<Sessi
 
 /** Reads a page of events without their payloads. */
 export async function readEvents(request: PageRequest): Promise<ListPage<EventRow>> {
-  const answer = await searchEvents(request, lightFields);
+  const { projectId, input, cursor, limit, signal } = request;
+  const answer = await callRpc(
+    ExportService.method.searchEvents,
+    { ...input, projections: lightFields, limit, ...(cursor !== undefined && { cursor }) },
+    { projectId, signal },
+  );
   const rows = answer.events.map((event) => ({ event, summary: undefined }));
   return { rows, nextCursor: answer.nextCursor, total: answer.count };
 }
@@ -172,20 +177,4 @@ async function readNewest(
 
 function summarizeCall(call: Event): SessionSummary {
   return { ...summarizeEvent(call), callName: call.eventName };
-}
-
-function searchEvents(
-  { projectId, input, cursor, limit, signal }: PageRequest,
-  projections: readonly string[],
-) {
-  return callRpc(
-    ExportService.method.searchEvents,
-    {
-      ...input,
-      projections: [...projections],
-      limit,
-      ...(cursor !== undefined && { cursor }),
-    },
-    { projectId, signal },
-  );
 }

@@ -16,13 +16,14 @@ const hasError = ({ session: { totals, error } }: SessionRow): boolean =>
   (totals?.numErrors ?? 0) > 0 || error !== undefined;
 
 export function SessionList(props: ListViewProps) {
-  const { question, isLive, round, chosen, toPage } = props;
+  const { question, isLive, round, chosen, toPage, ...shared } = props;
   const input = useMemo(() => toListInput(question), [question]);
   const list = useList({ name: "sessions", input, read: readSessions, idOf, isLive, round });
   const rows = useSessionSummaries(list.rows, round);
   const { columns } = useMemo(() => pickColumns(sessionColumns, chosen, sessionDefaults), [chosen]);
   return (
     <TracesList
+      {...shared}
       label="Sessions"
       list={list}
       rows={rows}
@@ -33,12 +34,6 @@ export function SessionList(props: ListViewProps) {
         ({ session: { sessionId } }: SessionRow) => toPage({ sessionId }),
         [toPage],
       )}
-      selected={props.selected}
-      onSelect={props.onSelect}
-      isNarrowed={props.isNarrowed}
-      onWiden={props.onWiden}
-      onEvents={props.onEvents}
-      onPause={props.onPause}
     />
   );
 }

@@ -52,35 +52,28 @@ export function useOverview(question: Question, isLive: boolean): Overview {
   const pictured = isOfCalls ? ofCalls : question;
   const filters = toChartFilters(question);
   const picturedFilters = toChartFilters(pictured);
-  const totals = useRpc(
-    ChartService.method.queryChart,
-    chart(question, filters, { kind: "scalar", measures: totalsMeasures }),
-    shared,
-  );
-  const calls = useRpc(
-    ChartService.method.queryChart,
-    chart(question, picturedFilters, { kind: "scalar", measures: totalsMeasures }),
-    { ...shared, isEnabled: isEnabled && isSessions && isOfCalls },
-  );
-  const histogram = useRpc(
-    ChartService.method.queryChart,
-    chart(question, picturedFilters, {
-      kind: "time_series",
-      measures: histogramMeasures,
-      bucket: { maxPoints: pointsMax },
-    }),
-    shared,
-  );
-  const errors = useRpc(
-    ChartService.method.queryChart,
-    chart(question, [...picturedFilters, { field: "error", operator: "exists" }], {
-      kind: "table",
-      measures: histogramMeasures.slice(0, 1),
-      splitBy: "error",
-      splitRanking: { limit: errorsMax, includeOther: false },
-    }),
-    shared,
-  );
+  const { queryChart } = ChartService.method;
+  const scalars = { kind: "scalar", measures: totalsMeasures };
+  const totals = useRpc(queryChart, chart(question, filters, scalars), shared);
+  const calls = useRpc(queryChart, chart(question, picturedFilters, scalars), {
+    ...shared,
+    isEnabled: isEnabled && isSessions && isOfCalls,
+  });
+  const overTime = {
+    kind: "time_series",
+    measures: histogramMeasures,
+    bucket: { maxPoints: pointsMax },
+  };
+  const histogram = useRpc(queryChart, chart(question, picturedFilters, overTime), shared);
+  const withError: FilterRow = { field: "error", operator: "exists" };
+  const byError = {
+    kind: "table",
+    measures: histogramMeasures.slice(0, 1),
+    splitBy: "error",
+    splitRanking: { limit: errorsMax, includeOther: false },
+  };
+  const ofErrors = chart(question, [...picturedFilters, withError], byError);
+  const errors = useRpc(queryChart, ofErrors, shared);
   const parts = [totals, calls, histogram, errors];
   return {
     unknownFilters,

@@ -76,6 +76,5 @@ export function hasChanged(search: TracesSearch, view: View): boolean {
 }
 
 function comparable({ tab, range, filters, q, kind, columns }: TracesSearch) {
-  const plainRange = range;
-  return [tab, plainRange, filters?.map(toMessage) ?? [], q, kind, columns ?? []];
+  return [tab, range, filters?.map(toMessage) ?? [], q, kind, columns ?? []];
 }

@@ -34,6 +34,10 @@ export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
   const [dialog, setDialog] = useState<"save" | "rename" | "delete">();
   const isChanged = current !== undefined && hasChanged(search, current);
   const ownItems = useOwnItems({ view: current, search, isChanged, onOpen: setDialog });
+  const itemsOf = (heading: string, isShared: boolean) => {
+    const found = views.filter(({ shared }) => shared === isShared);
+    return viewItems(heading, found, search, onApply);
+  };
   useCommands([
     mayCreate && {
       id: "traces.save-view",
@@ -60,18 +64,8 @@ export function ViewsMenu({ search, onApply }: ViewsMenuProps) {
         }
         items={[
           ...ownItems,
-          ...viewItems(
-            "Mine",
-            views.filter(({ shared }) => !shared),
-            search,
-            onApply,
-          ),
-          ...viewItems(
-            "Shared",
-            views.filter(({ shared }) => shared),
-            search,
-            onApply,
-          ),
+          ...itemsOf("Mine", false),
+          ...itemsOf("Shared", true),
           mayCreate && {
             label: "Save as view…",
             icon: <Save />,
@@ -193,8 +187,7 @@ function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
   };
   const create = useRpcMutation(method.createView, options);
   const update = useRpcMutation(method.updateView, options);
-  const { isPending } = view ? update : create;
-  const error = (view ? update : create).error;
+  const { isPending, error } = view ? update : create;
   const save = (): void => {
     const fields = { name: name.trim(), shared: isShared };
     if (view) update.mutate({ viewId: view.id, view: fields });
