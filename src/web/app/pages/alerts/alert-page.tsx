@@ -244,14 +244,8 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
             label: "When resolved",
             value: <TargetLine target={notificationDetails.resolved} />,
           },
-          {
-            label: "Last triggered",
-            value: <Time value={lastTrigger} />,
-          },
-          {
-            label: "Next check",
-            value: <Time value={isActive ? nextWindowEnd : undefined} />,
-          },
+          { label: "Last triggered", value: <Time value={lastTrigger} /> },
+          { label: "Next check", value: <Time value={isActive ? nextWindowEnd : undefined} /> },
         ]}
       />
     </section>

@@ -109,10 +109,7 @@ function RunFacts({ result: data, run, isActive }: RunFactsProps) {
         },
         { label: "Median duration", value: <Duration value={usage?.durationP50} /> },
         { label: "p95 duration", value: <Duration value={usage?.durationP95} /> },
-        {
-          label: "Created",
-          value: <Time value={run.createdAt} />,
-        },
+        { label: "Created", value: <Time value={run.createdAt} /> },
       ]}
     />
   );

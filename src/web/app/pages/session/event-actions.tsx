@@ -68,29 +68,22 @@ export function EventActions({ event, payload }: EventActionsProps) {
         if (payload) copy(rawJson(payload), "JSON");
       },
     },
-    ...(event.type === "model" && may(GenerationService.method.streamChat)
-      ? [
-          {
-            id: "playground",
-            label: "Open in the playground",
-            icon: <Play />,
-            keys: "p",
-            run: openPlayground,
-          },
-        ]
-      : []),
-    ...(may(DatapointService.method.createDatapointsFromEvents)
-      ? [
-          {
-            id: "dataset",
-            label: "Add to a dataset",
-            icon: <Database />,
-            keys: "d",
-            run: () => setAdding(true),
-          },
-        ]
-      : []),
-  ];
+    event.type === "model" &&
+      may(GenerationService.method.streamChat) && {
+        id: "playground",
+        label: "Open in the playground",
+        icon: <Play />,
+        keys: "p",
+        run: openPlayground,
+      },
+    may(DatapointService.method.createDatapointsFromEvents) && {
+      id: "dataset",
+      label: "Add to a dataset",
+      icon: <Database />,
+      keys: "d",
+      run: () => setAdding(true),
+    },
+  ].filter((act) => act !== false);
   useCommands(
     acts.map(({ id, label, keys, run }) => ({
       id: `event.${id}`,
