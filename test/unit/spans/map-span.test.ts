@@ -883,6 +883,26 @@ describe("messages of frameworks", () => {
     });
   });
 
+  // As openinference-instrumentation-anthropic 3.1 writes a reply of Claude.
+  test("OpenInference: signed reasoning is reasoning, and the signature stays", () => {
+    const contents = "llm.output_messages.0.message.contents";
+
+    const got = eventOf({
+      attributes: {
+        "openinference.span.kind": "LLM",
+        "llm.output_messages.0.message.role": "assistant",
+        [`${contents}.0.message_content.type`]: "reasoning",
+        [`${contents}.0.message_content.text`]: "I look.",
+        [`${contents}.0.message_content.signature`]: "c2ln",
+        [`${contents}.1.message_content.type`]: "text",
+        [`${contents}.1.message_content.text`]: "Rain.",
+      },
+    });
+
+    expect(got.outputs).toEqual({ role: "assistant", reasoning: "I look.", content: "Rain." });
+    expect(got.metadata).toMatchObject({ [`${contents}.0.message_content.signature`]: "c2ln" });
+  });
+
   test("Agno: a text that stands twice in a message is said once", () => {
     const part = "llm.output_messages.0.message.contents.0.message_content";
     const got = eventOf({

@@ -158,7 +158,16 @@ function readMessageList(
   role: string,
   read: typeof readMessage,
 ): Message[] {
-  return takeItems(draft, prefix).flatMap((item) => read(toMessage(unwrap(item, "message")), role));
+  // The signatures of what Claude and Gemini thought are not said: they stay under their own keys.
+  const signatures = [...draft.left].filter(([key]) => isSignature(key, prefix));
+  for (const [key] of signatures) draft.left.delete(key);
+  const items = takeItems(draft, prefix);
+  for (const [key, value] of signatures) draft.left.set(key, value);
+  return items.flatMap((item) => read(toMessage(unwrap(item, "message")), role));
+}
+
+function isSignature(key: string, prefix: string): boolean {
+  return key.startsWith(prefix) && key.endsWith(".message_content.signature");
 }
 
 // The Agents SDK for JavaScript lists reasoning as a message without a role.
