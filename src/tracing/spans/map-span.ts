@@ -14,6 +14,7 @@ import { buckets, type EventWrite } from "../events/event.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
+import { geminiCli } from "./conventions/gemini-cli.ts";
 import { googleAdk } from "./conventions/google-adk.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
 import { langfuse } from "./conventions/langfuse.ts";
@@ -44,6 +45,7 @@ const conventions: readonly Convention[] = [
   pydanticAi,
   strands,
   googleAdk,
+  geminiCli,
   langfuse,
   mastra,
 ];

@@ -82,8 +82,11 @@ function adoptPayloads(draft: Draft): void {
   draft.attributes = attributes;
 }
 
-// ADK lists each chunk of a stream as a message; only the last chunk has a finish reason.
-function joinChunks(messages: JsonValue): JsonObject | undefined {
+/**
+ * Returns the reply of a stream whose chunks are listed as messages, of which the last alone has a
+ * finish reason; undefined for another list.
+ */
+export function joinChunks(messages: JsonValue): JsonObject | undefined {
   if (!isJsonArray(messages) || messages.length < 2 || !messages.every(isContent)) return undefined;
   const before = messages.slice(0, -1);
   const last = messages.at(-1);
@@ -106,12 +109,15 @@ function joinParts(messages: readonly JsonObject[]): JsonValue[] {
 }
 
 function joinText(a: JsonValue, b: JsonValue): JsonValue | undefined {
-  if (!isJsonObject(a) || !isJsonObject(b) || a["type"] !== b["type"]) return undefined;
-  const { content: before, type } = a;
-  const { content: after } = b;
-  const isText = type === "text" || type === "reasoning";
+  if (!isJsonObject(a) || !isJsonObject(b)) return undefined;
+  if (a["type"] !== b["type"] || a["thought"] !== b["thought"]) return undefined;
+  // Gemini's own parts have a text and no type.
+  const key = "text" in b ? "text" : "content";
+  const isText = key === "text" || b["type"] === "text" || b["type"] === "reasoning";
+  const { [key]: before } = a;
+  const { [key]: after } = b;
   if (!isText || typeof before !== "string" || typeof after !== "string") return undefined;
-  return { ...b, content: before + after };
+  return { ...b, [key]: before + after };
 }
 
 // Sets the attributes that a payload names, and returns what it says in addition to them. What the
