@@ -428,6 +428,33 @@ describe("the result of a run", () => {
     ]);
   });
 
+  test("leaves out what has an entry for each datapoint, if asked", async () => {
+    const project = await givenAMetricProject(service);
+    const runId = await createRun(project, { passing_ranges: { quality: { min: 0.5 } } });
+    for (const [datapoint, quality] of Object.entries({ d1: 1, d2: 0.25 })) {
+      await giveScores(project, { runId, datapoint, metrics: { quality, tone: "warm" } });
+    }
+    const path = `GET /v1/runs/${runId}/result`;
+
+    const whole = await project.ok(path);
+    const short = await project.ok(`${path}?without_datapoints=true`);
+
+    const { details = [], ...metrics } = whole["metrics"] as { details?: Listed };
+    const none = { values: [], texts: undefined, datapoints: { passed: [], failed: [] } };
+    expect(short).toEqual({
+      ...whole,
+      passed: [],
+      failed: [],
+      datapoints: [],
+      metrics: {
+        ...metrics,
+        details: details.map((detail) => ({ ...detail, ...none })),
+      },
+    });
+    expect(details.map(({ aggregate }) => aggregate)).toEqual([0.625, null]);
+    expect(short["success"]).toBe(false);
+  });
+
   test("has the sessions that the run lists, whose events name no run", async () => {
     const project = await givenAMetricProject(service);
     const started = await project.ok("POST /session/start", { session: { session_name: "s" } });

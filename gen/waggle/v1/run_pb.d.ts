@@ -757,6 +757,14 @@ export declare type GetRunResultRequest = Message<"waggle.v1.GetRunResultRequest
    * @generated from field: optional string project_id = 4;
    */
   projectId?: string | undefined;
+
+  /**
+   * True leaves out what has an entry for each datapoint: `passed`, `failed`, `datapoints`, and the
+   * values, texts and datapoints of metrics.
+   *
+   * @generated from field: bool without_datapoints = 5;
+   */
+  withoutDatapoints: boolean;
 };
 
 /**

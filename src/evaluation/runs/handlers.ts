@@ -20,6 +20,7 @@ import { toFilterInput } from "../../tracing/export/filter-message.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { PassingRange } from "./passing.ts";
 import type { RunProgressReader } from "./progress.ts";
+import { withoutDatapoints } from "./result.ts";
 import type { RunResults } from "./results.ts";
 import {
   toComparisonMessage,
@@ -109,13 +110,14 @@ export function runHandlers({
       const run = await runs.get(project, runId);
       return toProgressMessage(await runProgress.read(project, run));
     },
-    async getRunResult({ runId, aggregateFunction, filters }, context) {
+    async getRunResult({ runId, aggregateFunction, filters, ...asked }, context) {
       const project = projectOf(context);
       const request = { aggregateFunction, filters: filters.map(toFilterInput) };
       const reading = readingOf(context);
       const run = await runs.get(project, runId);
       const { result, aggregate } = await results.result(project, run, request, reading);
-      const message = toResultMessage(run, result, aggregate, project.projectId);
+      const shown = asked.withoutDatapoints ? withoutDatapoints(result) : result;
+      const message = toResultMessage(run, shown, aggregate, project.projectId);
       return runPaced(message, createPacer(reading.memory?.holder));
     },
     async compareRuns({ newRunId, oldRunId, aggregateFunction, filters }, context) {

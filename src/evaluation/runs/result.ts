@@ -31,6 +31,8 @@ export type MetricDetail = MetricPlace & {
 };
 
 export type Result = {
+  /** Whether no datapoint failed. */
+  readonly success: boolean;
   readonly passed: readonly string[];
   readonly failed: readonly string[];
   readonly details: readonly MetricDetail[];
@@ -53,7 +55,15 @@ export function* resultOf(
     details.push(yield* toDetail(group, judging, aggregateName));
   }
   const { passed, failed } = yield* splitIds(sessions);
-  return { passed, failed, details, datapoints: sessions, eventKinds };
+  const success = failed.length === 0;
+  return { success, passed, failed, details, datapoints: sessions, eventKinds };
+}
+
+/** Returns a result without what has an entry for each datapoint. */
+export function withoutDatapoints(result: Result): Result {
+  const none = { passed: [], failed: [] };
+  const details = result.details.map((detail) => ({ ...detail, ...none, values: [], texts: {} }));
+  return { ...result, ...none, details, datapoints: [] };
 }
 
 function* toDetail(

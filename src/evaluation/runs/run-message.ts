@@ -85,13 +85,13 @@ export function toProgressMessage({
 /** Returns the message of a result, in steps: it has an object for each score. */
 export function* toResultMessage(
   run: Run,
-  { passed, failed, details, datapoints, eventKinds }: Result,
+  { success, passed, failed, details, datapoints, eventKinds }: Result,
   aggregate: AggregateName,
   projectId: string,
 ): Steps<MessageInitShape<typeof RunResultSchema>> {
   return {
     status: run.status,
-    success: failed.length === 0,
+    success,
     passed: [...passed],
     failed: [...failed],
     metrics: { aggregationFunction: aggregate, details: details.map(toDetailMessage) },

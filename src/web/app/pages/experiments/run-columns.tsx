@@ -58,7 +58,8 @@ export const runColumns: readonly Column<Run>[] = [
 ];
 
 function Scores({ runId }: { readonly runId: string }) {
-  const { data, error } = useRpc(RunService.method.getRunResult, { runId }, { staleMs });
+  const input = { runId, withoutDatapoints: true };
+  const { data, error } = useRpc(RunService.method.getRunResult, input, { staleMs });
   // The cell is a link, which must have text at any time.
   if (!data) return error ? <span title={error.message}>not read</span> : "…";
   const details = data.metrics?.details ?? [];
