@@ -44,15 +44,30 @@ export function openSession(options: OpenSessionOptions): PythonSession {
   let guest: Guest | undefined;
   let isRunning = false;
   let isClosed = false;
+  const closed = Promise.withResolvers<undefined>();
 
   function throwIfClosed(): void {
     ending.throwIfAborted();
     if (isClosed) throw new Error("the session is closed");
   }
 
+  /** Does not wait past the end of the session: a start can take longer than a stop may. */
+  async function takeGuest(): Promise<Guest> {
+    const taking = take();
+    await Promise.race([taking, closed.promise]);
+    if (isClosed) {
+      void taking.then(
+        (late) => late.kill(),
+        () => undefined,
+      );
+    }
+    throwIfClosed();
+    return taking;
+  }
+
   async function ask(event: JsonObject): Promise<GuestReply> {
     throwIfClosed();
-    if (!guest?.isAlive()) guest = await take();
+    if (!guest?.isAlive()) guest = await takeGuest();
     // The session may have been closed while the process started.
     if (isClosed) guest.kill();
     throwIfClosed();
@@ -72,6 +87,7 @@ export function openSession(options: OpenSessionOptions): PythonSession {
 
   function close(): void {
     isClosed = true;
+    closed.resolve(undefined);
     ending.removeEventListener("abort", close);
     guest?.kill();
     leave();
