@@ -283,8 +283,9 @@ function installRuntime(logger: Logger): void {
   isRuntimeInstalled = true;
   Runtime.install({
     logger: toTemporalLogger(logger),
-    // `watchTemporal` already reports once that Temporal is unavailable.
-    telemetryOptions: { logging: { filter: { core: "ERROR", other: "ERROR" }, forward: {} } },
+    // `watchTemporal` already reports once that Temporal is unavailable; each poll would report
+    // its retries for as long as that lasts.
+    telemetryOptions: { logging: { filter: "ERROR,temporalio_client::retry=off", forward: {} } },
     // The commands handle signals.
     shutdownSignals: [],
   });

@@ -59,6 +59,8 @@ test(
     await expect.poll(scored, { timeout: scoringMsMax, interval: 200 }).toBe(events);
     expect(await readScores(database)).toEqual({ ended: events, counted: events, right: events });
     expect(await listWrongTotals(database)).toEqual([]);
+    // From the 16th retry on, so only in an outage of a minute.
+    for (const worker of workers) expect(worker.output()).not.toContain("retried");
     printFinding({
       fault: "Temporal away",
       seconds: outageSeconds,
