@@ -34,6 +34,12 @@ const serverCodes: ReadonlySet<string> = new Set([
   "40001",
 ]);
 
+/**
+ * Codes of TLS that fails before a session begins, such as a certificate that has expired or that
+ * another authority signed. Source: Node's manual, TLS, X509 certificate error codes.
+ */
+const tlsCodePattern = /^(?:CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|ERR_TLS|ERR_SSL)_\w+$|^EPROTO$/;
+
 /** Severities of errors that end a session or prevent one, so that no statement is at fault. */
 const sessionSeverities: ReadonlySet<string | undefined> = new Set(["FATAL", "PANIC"]);
 
@@ -115,9 +121,9 @@ function isConnectionCode(code: string): boolean {
   return connectionCodes.has(code) || code.startsWith("CONNECTION_");
 }
 
-/** Tells whether the database is away or full. */
+/** Tells whether the database is away, full, or not to be trusted. */
 function isUnavailable(code: string): boolean {
-  return isConnectionCode(code) || serverCodes.has(code);
+  return isConnectionCode(code) || serverCodes.has(code) || tlsCodePattern.test(code);
 }
 
 /**

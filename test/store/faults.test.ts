@@ -1,8 +1,10 @@
 // Which errors of a real Postgres mean that it cannot be asked now.
 
 import { execFile } from "node:child_process";
+import { connect, createServer, type AddressInfo, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { findDatabaseFault } from "../../src/postgres/faults.ts";
@@ -47,6 +49,33 @@ test("a database that takes no connections just now is away", async () => {
 
 test("a database that is not there is away", async () => {
   const url = databaseUrl(testDatabase.url, "no_such_database");
+  expect(await faultOf(url, "select 1")).toBe("DATABASE_UNAVAILABLE");
+});
+
+/** Listens on a free port, which it returns, until the test ends. */
+async function listen(server: Pick<Server, "listen" | "address" | "close">): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test("a database whose certificate is not accepted is away", async () => {
+  // smtp-server has a certificate of its own, which it signed itself.
+  const mail = new SMTPServer({ secure: true, logger: false });
+  mail.on("error", () => undefined);
+  const tlsPort = await listen(mail.server);
+  const port = await listen(
+    createServer((socket) => {
+      socket.on("error", () => undefined);
+      // The request for TLS is the first message of a connection to Postgres; S accepts it.
+      socket.once("data", () => {
+        socket.pipe(connect(tlsPort, "127.0.0.1")).pipe(socket);
+        socket.write("S");
+      });
+    }),
+  );
+  const url = `postgres://waggle@127.0.0.1:${port}/waggle?sslmode=verify-full`;
+
   expect(await faultOf(url, "select 1")).toBe("DATABASE_UNAVAILABLE");
 });
 
