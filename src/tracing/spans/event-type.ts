@@ -86,6 +86,11 @@ const evidence: readonly (readonly [string, Types])[] = [
   ["mastra.span.type", byMastraType],
   // AG2 repeats the tokens of each call of a model on a span of its own.
   ["ag2.usage.kind", typesOf({ chain: ["model_call"] })],
+  // Steps around the calls of models, which do not have the attribute.
+  [
+    "spring.ai.kind",
+    typesOf({ chain: ["chat_client", "advisor"], tool: ["tool_call", "vector_store"] }),
+  ],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */

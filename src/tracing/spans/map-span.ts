@@ -22,6 +22,7 @@ import { langSmith } from "./conventions/langsmith.ts";
 import { mastra } from "./conventions/mastra.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
+import { springAi } from "./conventions/spring-ai.ts";
 import { strands } from "./conventions/strands.ts";
 import { traceloop } from "./conventions/traceloop.ts";
 import { vercel } from "./conventions/vercel.ts";
@@ -48,6 +49,7 @@ const conventions: readonly Convention[] = [
   geminiCli,
   langfuse,
   mastra,
+  springAi,
 ];
 
 const fieldTables = conventions.map((convention) => convention.fields);
