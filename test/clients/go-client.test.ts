@@ -1,9 +1,9 @@
 // The client of clients/go: generated from the protos, compiled, and run as its page shows, over
 // each protocol of connect-go, and against a service that refuses.
 
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
 import {
@@ -67,12 +67,13 @@ async function build(): Promise<void> {
   }
   await mkdir(join(client, "page"));
   await writeFile(join(client, "page/main.go"), await readmeCode("go", "go"));
-  const bin = join(projectFolder, "node_modules/.bin");
-  const env = { PATH: [bin, process.env["PATH"]].join(delimiter) };
-  const options = { cwd: client, env, timeoutMs: compileTimeoutMs };
-  await mustRun({ command: "go", words: ["generate", "."], ...options });
+  await symlink(join(projectFolder, "node_modules"), join(folder, "node_modules"));
+  const timeoutMs = compileTimeoutMs;
+  const generate = await readmeCode("go", "sh");
+  await mustRun({ command: "sh", words: ["-ec", generate], cwd: folder, timeoutMs });
   await mustRun({
     command: "go",
+    cwd: client,
     // Without the copy's path in it, compiled code is found again by the next run.
     words: [
       "build",
@@ -81,7 +82,7 @@ async function build(): Promise<void> {
       join(folder, "bin/"),
       ...[...testPrograms, "page"].map((name) => `./${name}`),
     ],
-    ...options,
+    timeoutMs,
   });
 }
 
