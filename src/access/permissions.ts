@@ -41,8 +41,8 @@ export function anyCovers(patterns: readonly string[], permission: string): bool
 
 /**
  * Returns the fault in the text of a pattern, or undefined. The first part must be a level of
- * scopes. A name that no call requires is allowed: a later release may require it of a policy or a
- * role. New keys may not have one (keys/new-key.ts).
+ * scopes. A name that no call requires is allowed, since a roles manifest may be that of a later
+ * release; keys and policies may not have one (key-policies.ts).
  */
 export function findPatternFault(pattern: string): string | undefined {
   if (pattern === "*") return undefined;

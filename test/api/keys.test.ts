@@ -254,12 +254,12 @@ describe("a new fine-grained key is refused", () => {
     {
       name: "with a permission that no call requires",
       body: { permissions: ["project.event.get", "project.evnet.get"] },
-      want: /^permissions\[1\]: project\.evnet\.get is a permission that no call requires$/,
+      want: /^permissions\[1\]: "project\.evnet\.get" is a permission that no call requires$/,
     },
     {
       name: "with a wildcard over no permission",
       body: { permissions: ["project.evnet.*"] },
-      want: /^permissions\[0\]: project\.evnet\.\* is a permission that no call requires$/,
+      want: /^permissions\[0\]: "project\.evnet\.\*" is a permission that no call requires$/,
     },
     {
       name: "with a permission above its root",
@@ -489,6 +489,7 @@ describe("the organization's policy", () => {
 
   test.each([
     { name: "a permission that is none", permissions: ["org.*", "nothing"] },
+    { name: "a permission that no call requires", permissions: ["org.*", "project.evnet.get"] },
     { name: "more than a hundred", permissions: Array.from({ length: 101 }, () => "org.a.get") },
   ])("refuses $name", async ({ permissions }) => {
     const answer = await put(permissions);

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
 import { everything } from "../caller-memory.ts";
 import { changeInside, type ChangeParts, isChange } from "../change.ts";
-import { findPatternFault } from "../permissions.ts";
+import { findPatternFault, overlaps } from "../permissions.ts";
 import type { Scope } from "../scope.ts";
 import * as store from "./store.ts";
 
@@ -25,9 +25,14 @@ export type KeyPolicies = {
   /**
    * Replaces the policy of an organization. Keys with more permissions lose the excess at once.
    *
-   * Fails with INVALID_ARGUMENT naming the invalid permission.
+   * Fails with INVALID_ARGUMENT naming the invalid permission; also for one that is not among
+   * `required`, those that calls require.
    */
-  replace(org: Scope, permissions: readonly string[], actor: Actor): Promise<KeyPolicy>;
+  replace(
+    org: Scope,
+    given: { readonly permissions: readonly string[]; readonly required: readonly string[] },
+    actor: Actor,
+  ): Promise<KeyPolicy>;
 };
 
 /** Policy of an organization that has set none: its keys may carry every permission. */
@@ -49,8 +54,8 @@ export function createKeyPolicies(options: ChangeParts): KeyPolicies {
 
     replace: (org, given, actor) =>
       changeInside(options, { scope: org, actor }, async (sql, scope) => {
-        const permissions = [...new Set(given)];
-        assertPatterns(permissions);
+        const permissions = [...new Set(given.permissions)];
+        assertPatterns(permissions, given.required);
         const before = (await store.lockPolicy(sql, scope.id)) ?? { permissions: defaultPolicy };
         const audit = {
           action: "api_key_policy.update",
@@ -75,10 +80,10 @@ function cut(pattern: string): string {
 }
 
 /**
- * Throws INVALID_ARGUMENT, naming the pattern and its fault, if a pattern is invalid or there are
- * too many.
+ * Throws INVALID_ARGUMENT, naming the pattern and its fault, if a pattern is invalid or includes
+ * none of the permissions that calls require (any, if undefined), or if there are too many.
  */
-export function assertPatterns(patterns: readonly string[]): void {
+export function assertPatterns(patterns: readonly string[], required?: readonly string[]): void {
   if (patterns.length > permissionPatternsMax) {
     throw new ServiceError(
       "INVALID_ARGUMENT",
@@ -86,7 +91,9 @@ export function assertPatterns(patterns: readonly string[]): void {
     );
   }
   patterns.forEach((pattern, index) => {
-    const fault = findPatternFault(pattern);
+    const isUnused = required?.some((permission) => overlaps(pattern, permission)) === false;
+    const unused = isUnused ? "is a permission that no call requires" : undefined;
+    const fault = findPatternFault(pattern) ?? unused;
     if (fault === undefined) return;
     const where = `permissions[${index}]: ${JSON.stringify(cut(pattern))}`;
     throw new ServiceError("INVALID_ARGUMENT", `${where} ${fault}`);

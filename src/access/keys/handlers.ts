@@ -60,7 +60,8 @@ export function apiKeyHandlers(
       return { success: true, data: toPolicyMessage(await policies.get(scopeOf(context))) };
     },
     async updateApiKeyPolicy({ permissions }, context) {
-      const policy = await policies.replace(scopeOf(context), permissions, actorOf(context));
+      const given = { permissions, required: requiredPermissions() };
+      const policy = await policies.replace(scopeOf(context), given, actorOf(context));
       return { success: true, data: toPolicyMessage(policy) };
     },
   };

@@ -7,7 +7,7 @@ import { type Reason, ServiceError } from "../../base/errors.ts";
 import { assertDescription, assertScopeName } from "../scope-names.ts";
 import { holds } from "../authorize.ts";
 import { assertPatterns } from "../key-policies/key-policies.ts";
-import { anyCovers, findKeyCreation, listPowers, overlaps } from "../permissions.ts";
+import { anyCovers, findKeyCreation, listPowers } from "../permissions.ts";
 import type { KeyKind, KeyPrincipal, Principal, UserPrincipal } from "../principal.ts";
 import { type Scope, type ScopeLevel, scopeLevels } from "../scope.ts";
 
@@ -58,7 +58,7 @@ export function checkNewKey(key: NewKey, policy: readonly string[]): FineGrained
   if (key.description !== undefined) assertDescription(key.description);
   if (!isFineGrained(key.kind)) return { permissions: null, expiresAt: null };
   const permissions = [...new Set(key.permissions)];
-  assertPatterns(permissions);
+  assertPatterns(permissions, key.required);
   if (permissions.length === 0) fail("INVALID_ARGUMENT", "permissions: must name at least one");
   permissions.forEach((pattern, index) => {
     assertMayCarry(`permissions[${index}]: ${pattern}`, pattern, key, policy);
@@ -69,12 +69,9 @@ export function checkNewKey(key: NewKey, policy: readonly string[]): FineGrained
 function assertMayCarry(
   where: string,
   pattern: string,
-  { root, creator, required }: NewKey,
+  { root, creator }: NewKey,
   policy: readonly string[],
 ): void {
-  if (required?.some((permission) => overlaps(pattern, permission)) === false) {
-    fail("INVALID_ARGUMENT", `${where} is a permission that no call requires`);
-  }
   // Only an operator of the machine or the first start may grant permissions above every
   // organization.
   const isOfSystem = isLocal(creator) && root.level === "org" && pattern.startsWith("system.");
