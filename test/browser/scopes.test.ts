@@ -93,6 +93,33 @@ describe("an administrator", () => {
   });
 });
 
+describe("what a scope shows once it is archived", () => {
+  test("is not shown for the scope that is chosen next", async () => {
+    const { url, project, controlPlaneKey } = app.service;
+    const answer = await fetch(`${url}/v1/workspaces/${project.workspaceId}/projects`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${controlPlaneKey}` },
+      body: JSON.stringify({ name: "old" }),
+    });
+    expect(answer.status).toBe(200);
+    const { data } = (await answer.json()) as { data: { id: string } };
+    const { page, faults } = await app.open(`/app/settings?level=project&id=${data.id}`);
+    await page.getByRole("button", { name: "Archive project", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Type “old” to confirm" }).fill("old");
+    await dialog.getByRole("button", { name: "Archive project", exact: true }).click();
+    const archived = page.getByRole("heading", { name: /is archived$/ });
+    await archived.waitFor();
+
+    await choose(page, project.projectName);
+
+    const name = page.getByRole("textbox", { name: "Name", exact: true });
+    await expect.poll(() => name.inputValue(), patience).toBe(project.projectName);
+    expect(await archived.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("the tree of scopes", () => {
   test("shows a scope once, in which the person has a role, below the one above it", async () => {
     const { page, faults } = await app.open("/app/settings");

@@ -22,7 +22,13 @@ export function SettingsPage() {
   return (
     <Page title="Settings">
       <div className="settings">
-        <ScopeTree chosen={scope} onChoose={(next) => setSearch({ ...next, tab })} />
+        <ScopeTree
+          chosen={scope}
+          // The mark of an archival is about the scope that it was set for alone.
+          onChoose={(next) =>
+            setSearch({ ...next, ...(workflowId === undefined && tab !== undefined && { tab }) })
+          }
+        />
         <div className="settings-detail">
           {scope === undefined ? (
             <EmptyState icon={<Network />} title="Choose a scope">
