@@ -8,7 +8,6 @@ import { type AuditEntry, AuditService } from "../../../../../gen/waggle/v1/audi
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { countColumn } from "../../design/columns.tsx";
 import { formatExactCount } from "../../design/format.ts";
-import { useNow } from "../../design/now.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
@@ -57,13 +56,24 @@ const columns: readonly Column<AuditEntry>[] = [
 
 const pageSize = 200;
 
+/**
+ * Returns the filters as the log is asked with them. A moving range begins where it began when it
+ * was chosen: with a later begin the list would start anew while one reads further down.
+ */
+function useAuditInput(search: AuditSearch) {
+  const key = JSON.stringify(search);
+  // oxlint-disable-next-line react/exhaustive-deps -- the key has all of the search
+  return useMemo(() => toAuditInput(search, Date.now()), [key]);
+}
+
 export function AuditLog({ orgId }: { readonly orgId: string }) {
   const search = parseAuditSearch(settingsRoute.useSearch().log);
+  const input = useAuditInput(search);
   const navigate = useNavigate();
   const [open, setOpen] = useState<AuditEntry>();
   const log = useRpcPages(
     AuditService.method.listAuditLog,
-    { orgId, limit: pageSize, ...toAuditInput(search, useNow()) },
+    { orgId, limit: pageSize, ...input },
     { keepsPrevious: true },
   );
   const entries = useMemo(() => log.data?.pages.flatMap(({ data }) => data) ?? [], [log.data]);
