@@ -268,6 +268,45 @@ describe("queues", () => {
     expect(faults).toEqual([]);
   });
 
+  test("say of a review that came too late only while its event is shown", async () => {
+    const eventIds = ["late-0", "late-1"];
+    const events = eventIds.map((event_id, index) => ({
+      event_id,
+      event_type: "model",
+      event_name: "answer",
+      source: "test",
+      inputs: { question: `Late question ${index}` },
+      outputs: {},
+    }));
+    await app.call("POST", "/events/batch", { events });
+    const made = { name: "Hurried", event_ids: eventIds, claim_seconds: 1 };
+    const { queue } = (await app.call("POST", "/v1/queues", made)) as { queue: { id: string } };
+    const { page, faults } = await app.open(path(`/${queue.id}/annotate`));
+    await page.getByText("Late question 0").waitFor();
+    const scores = [{ metric: "helpful", value: true }];
+    const review = { event_id: "late-0", reviewer: "Ann", scores };
+    // The person's claim holds the place for a second.
+    const complete = () =>
+      app.call("POST", `/v1/queues/${queue.id}/complete`, review).then(
+        () => "completed",
+        () => "held",
+      );
+    await expect.poll(complete, patience).toBe("completed");
+    await page.keyboard.press("1");
+    await page.getByText("1 of 2 given").waitFor();
+    await page.keyboard.press("Enter");
+    const refusal = page.getByRole("alert").getByText("the event has all its reviews");
+    await refusal.waitFor();
+    await page.keyboard.press("s");
+
+    await page.getByRole("button", { name: "Look for the next event" }).click();
+
+    await page.getByText("Late question 1").waitFor();
+    await page.getByText("0 of 2 given").waitFor();
+    expect(await refusal.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test("are only read by a viewer", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, faults, findings } = await app.open(path(`/${queueId}`), { userId });

@@ -101,6 +101,8 @@ function Review({ queueId, metrics, isByHand: isFilledByHand }: ReviewProps) {
             // The focus was in the form of the event that is gone.
             autoFocus={complete.isSuccess || release.isSuccess}
             onClick={() => {
+              // What failed was about the event that was released.
+              if (complete.isError) complete.reset();
               release.reset();
               next();
             }}
