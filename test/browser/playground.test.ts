@@ -18,6 +18,9 @@ const app = givenApp({ flags: () => ({ providers: providersOf(standIn) }) });
 
 const path = (search = ""): string => `/app/p/${app.service.projectId}/playground${search}`;
 
+/** An element in the page. */
+type Cut = { readonly scrollWidth: number; readonly clientWidth: number };
+
 type Opened = Awaited<ReturnType<typeof app.open>>;
 
 async function pickModel({ page }: Opened, label: string, model: string): Promise<void> {
@@ -317,6 +320,46 @@ describe("the playground", () => {
     await page.reload();
     await page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
     expect(await page.getByLabel("Text of message 1").inputValue()).toBe("Where is it?");
+    expect(faults).toEqual([]);
+  });
+
+  test("says what keeps a draft from being saved", async () => {
+    const opened = await app.open(path());
+    const { page, faults, findings } = opened;
+    await pickModel(opened, "Model", "openai/gpt-4o-mini");
+    await page.getByText("Tools", { exact: true }).click();
+    await page.getByRole("textbox", { name: "Tools as JSON" }).click();
+    await page.keyboard.type("oops");
+
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Unreadable");
+
+    await dialog.getByRole("alert").getByText("The tools cannot be read").waitFor();
+    const save = dialog.getByRole("button", { name: "Save prompt" });
+    expect(await save.isDisabled()).toBe(true);
+    expect(await findings()).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test("shows the model of each of four columns", async () => {
+    const opened = await app.open(path());
+    const { page, faults, picture } = opened;
+    const labels = ["Model 1", "Model 2", "Model 3", "Model 4"];
+    for (const _ of labels.slice(1))
+      await page.getByRole("button", { name: "Add a model" }).click();
+    for (const label of labels) await pickModel(opened, label, "openai/gpt-4o-mini");
+
+    const pickers = page.getByRole("button", { name: /^Model \d: openai/ });
+    await picture("playground-four");
+
+    for (const picker of await pickers.all()) {
+      const name = picker.getByText("openai/gpt-4o-mini");
+      // The whole name has its room.
+      const isCut = await name.evaluate((one: Cut) => one.scrollWidth > one.clientWidth);
+      expect(isCut).toBe(false);
+    }
+    expect(await pickers.count()).toBe(labels.length);
     expect(faults).toEqual([]);
   });
 });

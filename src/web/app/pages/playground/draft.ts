@@ -153,3 +153,20 @@ export function toolsFault(tools: string): string | undefined {
     return error instanceof Error ? error.message : "This is no JSON.";
   }
 }
+
+/** Returns what keeps a draft from being saved, as a sentence; undefined if nothing does. */
+export function draftFault({ messages, tools }: Draft): string | undefined {
+  const wrong = messages.findIndex(({ text, isJson }) => isJson === true && !isJsonText(text));
+  if (wrong !== -1) return `The content of message ${wrong + 1} is no JSON.`;
+  const fault = toolsFault(tools);
+  return fault === undefined ? undefined : `The tools cannot be read: ${fault}`;
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -10,7 +10,14 @@ import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { type Column, type Draft, toApiMessage, toFunctions, toHyperparameters } from "./draft.ts";
+import {
+  type Column,
+  type Draft,
+  draftFault,
+  toApiMessage,
+  toFunctions,
+  toHyperparameters,
+} from "./draft.ts";
 
 export type SavePromptProps = {
   readonly draft: Draft;
@@ -32,8 +39,9 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
   };
   const { createConfiguration, updateConfiguration } = ConfigurationService.method;
   const maySave = useMay()(exists ? updateConfiguration : createConfiguration);
-  const isReady =
-    maySave && name.trim() !== "" && (column?.model ?? "") !== "" && shownProvider !== "";
+  const fault = draftFault(draft);
+  const isNamed = name.trim() !== "" && (column?.model ?? "") !== "" && shownProvider !== "";
+  const isReady = maySave && isNamed && fault === undefined;
   return (
     <Dialog
       onClose={onClose}
@@ -72,6 +80,11 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
         value={message}
         onChange={setMessage}
       />
+      {fault === undefined ? null : (
+        <p className="playground-note" data-error role="alert">
+          {fault}
+        </p>
+      )}
       {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
