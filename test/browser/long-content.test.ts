@@ -132,6 +132,39 @@ describe.each([{ size: "wide" }, { size: "narrow" }] as const)("by keys, $size",
   });
 });
 
+describe("a long conversation", () => {
+  test("shows the call that the search has found", async () => {
+    const events = Array.from({ length: 40 }, (_, at) => ({
+      event_id: `said-${at}`,
+      session_id: "long-chat",
+      source: "production",
+      event_type: "model",
+      event_name: `call ${at}`,
+      inputs: { chat_history: [{ role: "user", content: `question ${at} of the day` }] },
+      outputs: { role: "assistant", content: "Yes.\n".repeat(6) },
+      start_time: Date.now() - 60_000 + at,
+    }));
+    await app.call("POST", "/events/batch", { events });
+    const { page, faults } = await app.open(tracesPath("/long-chat?view=chat"));
+    const conversation = page.getByRole("group", { name: "Conversation" });
+    const found = conversation.getByRole("button").filter({ hasText: "call 31" });
+    await found.waitFor();
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("question 31");
+    await page.getByRole("status").getByText("1 hit", { exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+
+    const isInView = async (): Promise<boolean> => {
+      const [outer, inner] = [await conversation.boundingBox(), await found.boundingBox()];
+      if (!outer || !inner) return false;
+      return inner.y >= outer.y - 1 && inner.y + inner.height <= outer.y + outer.height + 1;
+    };
+    await expect.poll(isInView, patience).toBe(true);
+    expect(faults).toEqual([]);
+  });
+});
+
 /** Returns the texts that are cut or lie over the line below them. Runs in the page. */
 function hiddenTexts(lines: unknown[]): readonly string[] {
   type Line = {

@@ -110,12 +110,17 @@ type TurnViewProps = {
 
 function TurnView({ tree, turn, isSelected, onSelect }: TurnViewProps) {
   const event = tree.nodes[turn.event]?.event;
+  const head = useRef<HTMLButtonElement>(null);
+  // A hit of the search and the next error may be out of sight.
+  useEffect(() => {
+    if (isSelected) head.current?.scrollIntoView({ block: "nearest" });
+  }, [isSelected]);
   if (!event) return null;
   const { messages, repeatedCount } = turn;
   const repeated = repeatedCount === 1 ? "1 earlier message" : `${repeatedCount} earlier messages`;
   return (
     <section className="turn" data-selected={isSelected} aria-label={`Call ${event.name}`}>
-      <button type="button" className="turn-head" onClick={() => onSelect(turn.event)}>
+      <button ref={head} type="button" className="turn-head" onClick={() => onSelect(turn.event)}>
         <TypeIcon type="model" />
         <b className="truncate">{event.name}</b>
         {event.model === undefined ? null : <span className="truncate">{event.model}</span>}
