@@ -123,6 +123,26 @@ const traces = (): string => `/app/p/${app.service.projectId}/traces`;
 // Run in the page, where the element is an image or a sound.
 const widthOf = (element: unknown) => (element as { naturalWidth: number }).naturalWidth;
 
+/** Returns where both brackets around a share, "(0 %)", are drawn. Runs in the page. */
+function placesOfBrackets(element: unknown): readonly number[] {
+  type Text = { readonly data?: string };
+  type Range = {
+    setStart(text: Text, at: number): void;
+    setEnd(text: Text, at: number): void;
+    getBoundingClientRect(): { readonly left: number };
+  };
+  const { document } = globalThis as unknown as { document: { createRange(): Range } };
+  const { childNodes } = element as { readonly childNodes: Iterable<Text> };
+  const text = [...childNodes].findLast(({ data = "" }) => data.includes(" %)"));
+  if (!text?.data) return [];
+  return [text.data.lastIndexOf("("), text.data.lastIndexOf(" %)")].map((at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().left;
+  });
+}
+
 /** Expects that no payload has run or changed the page. */
 async function expectUnharmed(page: Page): Promise<void> {
   expect(await page.evaluate("globalThis.attacked")).toBeUndefined();
@@ -202,6 +222,30 @@ describe("hostile payloads", () => {
     await page.goto(`${app.service.url}/app/p/${app.service.projectId}/playground`);
     await page.getByLabel("Text of message 1").fill("{{ constructor }}");
     await expect.poll(() => page.getByLabel("constructor").inputValue(), patience).toBe("");
+    expect(faults).toEqual([]);
+  });
+
+  test("do not turn the numbers that stand beside them", async () => {
+    // Older than what the lists show.
+    const atMs = Date.now() - 3 * 86_400_000;
+    const common = {
+      session_id: "turned",
+      source: "test",
+      event_name: "\u202Egnp.exe",
+      inputs: {},
+    };
+    const times = { start_time: atMs, end_time: atMs + 100 };
+    const session = { ...common, ...times, event_id: "turned", event_type: "session" };
+    const call = { ...common, ...times, event_id: "turned-0", event_type: "tool" };
+    await app.call("POST", "/events/batch", { events: [session, call] });
+    const { page, faults } = await app.open(`${traces()}/turned?event=turned-0&view=flame`);
+    const told = page.locator(".flame-told").filter({ hasText: "gnp.exe" });
+    await told.waitFor();
+
+    const places = await told.evaluate(placesOfBrackets);
+
+    const [opening = Infinity, closing = 0] = places;
+    expect(opening).toBeLessThan(closing);
     expect(faults).toEqual([]);
   });
 

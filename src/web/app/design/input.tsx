@@ -114,7 +114,7 @@ export function Switch({ label, onChange, className, ...rest }: SwitchProps) {
 }
 
 export type FieldProps = {
-  readonly label: string;
+  readonly label: ReactNode;
   readonly hint?: ReactNode;
   /** The fault of the value, and how to correct it. */
   readonly error?: string | undefined;

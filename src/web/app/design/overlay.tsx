@@ -196,6 +196,15 @@ export type ConfirmDialogProps = Pick<DialogProps, "isOpen" | "onClose" | "title
   readonly onConfirm: () => void;
 };
 
+/** Asks for a name, whose marks of direction do not turn the words around it. */
+export function TypeName({ name }: { readonly name: string }) {
+  return (
+    <>
+      Type “<bdi>{name}</bdi>” to confirm
+    </>
+  );
+}
+
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { isOpen = true, action, busyLabel, change, typedName, onConfirm, ...rest } = props;
   const { isPending, error } = change;
@@ -217,7 +226,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
       }}
     >
       {typedName === undefined ? undefined : (
-        <TextField label={`Type “${typedName}” to confirm`} value={typed} onChange={setTyped} />
+        <TextField label={<TypeName name={typedName} />} value={typed} onChange={setTyped} />
       )}
       {error && error !== earlier ? <ErrorState error={error} isInline /> : null}
     </Dialog>

@@ -34,7 +34,14 @@ export const runColumns: readonly Column<Run>[] = [
     width: 150,
     cell: ({ datasetName, datasetVersion }) => (
       <span className="truncate">
-        {datasetName === undefined ? "–" : `${datasetName} v${datasetVersion ?? "?"}`}
+        {datasetName === undefined ? (
+          "–"
+        ) : (
+          <>
+            <bdi>{datasetName}</bdi>
+            {` v${datasetVersion ?? "?"}`}
+          </>
+        )}
       </span>
     ),
   },

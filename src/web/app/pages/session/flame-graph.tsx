@@ -86,7 +86,13 @@ export function FlameGraph(props: FlameGraphProps) {
         />
       </div>
       <p className="flame-told numeric" role="status">
-        {told ? describe(told, tree) : ""}
+        {told ? (
+          <>
+            {told.event.type} <bdi>{told.event.name}</bdi> · {describe(told, tree)}
+          </>
+        ) : (
+          ""
+        )}
       </p>
     </div>
   );
@@ -96,7 +102,6 @@ function describe({ event }: TreeNode, { nodes }: SessionTree): string {
   const wholeMs = Math.max(1, (nodes[0]?.event.endMs ?? 0) - (nodes[0]?.event.startMs ?? 0));
   const share = Math.round(((event.endMs - event.startMs) / wholeMs) * 100);
   return [
-    `${event.type} ${event.name}`,
     `${formatDuration(event.endMs - event.startMs)} (${Math.min(100, share)} %)`,
     ...(event.totalTokens > 0 ? [`${formatCount(event.totalTokens)} tokens`] : []),
     ...(event.cost === undefined ? [] : [formatCost(event.cost)]),

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
 import { TextField } from "../../design/fields.tsx";
 import { Checkbox } from "../../design/input.tsx";
-import { Dialog } from "../../design/overlay.tsx";
+import { Dialog, TypeName } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useArchive } from "./scope-changes.ts";
 import { levelBelow, levelNames, type ScopeRef } from "../../api/scope.ts";
@@ -50,7 +50,7 @@ export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeP
         />
       )}
       {error ? <ErrorState error={error} isInline /> : null}
-      <TextField label={`Type “${name}” to confirm`} value={typed} onChange={setTyped} />
+      <TextField label={<TypeName name={name} />} value={typed} onChange={setTyped} />
     </Dialog>
   );
 }
