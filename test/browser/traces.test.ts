@@ -507,6 +507,29 @@ describe("selected rows", () => {
     expect(await app.call("GET", "/v1/queues")).toMatchObject({ queues: [{ name: "to-review" }] });
     expect(faults).toEqual([]);
   });
+
+  test("go into the new dataset that a failed attempt has made", async () => {
+    const { page, faults } = await app.open(tracesPath("?tab=events&kind=model"));
+    await page.getByRole("row").filter({ hasText: "answer" }).first().waitFor();
+    for (const key of ["j", "x"]) await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Add to dataset" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("combobox").selectOption({ label: "New dataset…" });
+    await dialog.getByRole("textbox", { name: "Name" }).fill("tried twice");
+    await page.route("**/CreateDatapointsFromEvents", (route) => route.abort());
+    await dialog.getByRole("button", { name: "Add 1 event" }).click();
+    await dialog.getByRole("alert").getByText("The service does not answer.").waitFor();
+    await page.unroute("**/CreateDatapointsFromEvents");
+
+    await dialog.getByRole("button", { name: "Add 1 event" }).click();
+
+    await page.getByText("1 event added to “tried twice”.").waitFor();
+    const { datasets } = (await app.call("GET", "/v1/datasets?name=tried twice")) as {
+      datasets: readonly unknown[];
+    };
+    expect(datasets).toEqual([expect.objectContaining({ num_datapoints: 1 })]);
+    expect(faults).toEqual([]);
+  });
 });
 
 // Comes last, since the tests above count the sessions that were seeded.

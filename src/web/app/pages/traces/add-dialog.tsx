@@ -1,6 +1,6 @@
 // Puts events into a dataset or an annotation queue: one that exists, or a new one by its name.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
@@ -51,8 +51,17 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
   const [name, setName] = useState("");
   const projectId = useCurrentProjectId();
   const id = chosen ?? found?.[0]?.id ?? isNew;
+  const made = useRef<Named>(undefined);
   const add = useChange<string, void>({
-    mutationFn: () => addEvents({ target, projectId, eventIds, id, name: name.trim() }),
+    mutationFn: async () => {
+      const addition = { target, projectId, eventIds, id, name: name.trim() };
+      if (target === "queue" || id !== isNew) return addEvents(addition);
+      // A dataset whose events could not be added is there already when the person tries again.
+      if (made.current?.name !== addition.name) {
+        made.current = { id: await createDataset(addition), name: addition.name };
+      }
+      return addEvents({ ...addition, id: made.current.id });
+    },
     onSuccess: (addedTo) => {
       void queryClient.invalidateQueries({ queryKey: [serviceOf(target)] });
       const label = found?.find((one) => one.id === addedTo)?.name ?? name.trim();
@@ -130,7 +139,7 @@ type Addition = {
   readonly target: AddDialogProps["target"];
   readonly projectId: string;
   readonly eventIds: readonly string[];
-  /** Empty for a new one. */
+  /** Empty for a new queue. */
   readonly id: string;
   readonly name: string;
 };
@@ -152,16 +161,17 @@ async function addEvents({ target, projectId, eventIds, id, name }: Addition): P
     );
     return queue?.id ?? "";
   }
-  const datasetId = id === isNew ? await createDataset(name, projectId) : id;
   await callRpc(
     DatapointService.method.createDatapointsFromEvents,
-    { events: ids, datasetId },
+    { events: ids, datasetId: id },
     options,
   );
-  return datasetId;
+  return id;
 }
 
-async function createDataset(name: string, projectId: string): Promise<string> {
+type Made = Pick<Addition, "name" | "projectId">;
+
+async function createDataset({ name, projectId }: Made): Promise<string> {
   const { result } = await callRpc(DatasetService.method.createDataset, { name }, { projectId });
   return result?.insertedId ?? "";
 }
