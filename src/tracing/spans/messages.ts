@@ -73,7 +73,7 @@ function looksLikeMessage(value: JsonObject): boolean {
   return "role" in value || "content" in value || "parts" in value || "tool_calls" in value;
 }
 
-/** Reads one message; several tool results in it become one message each. */
+/** Reads one message; each tool result in it becomes one, before what a user says in addition. */
 export function readMessage(source: JsonObject, defaultRole: string): Message[] {
   const message: MutableObject = {};
   setOwn(message, "role", roleOf(source["role"], defaultRole));
@@ -82,9 +82,9 @@ export function readMessage(source: JsonObject, defaultRole: string): Message[] 
   if (parts.toolCalls.length > 0) message["tool_calls"] = parts.toolCalls;
   if (parts.reasoning !== undefined) message["reasoning"] = parts.reasoning;
   copyRest(message, source);
-  if (parts.toolResults.length === 0) return [message];
-  const hasMore = Object.keys(message).length > 1;
-  return hasMore ? [message, ...parts.toolResults] : parts.toolResults;
+  const said = Object.keys(message).length > 1 || parts.toolResults.length === 0 ? [message] : [];
+  const isAnswer = message["role"] === "user";
+  return isAnswer ? [...parts.toolResults, ...said] : [...said, ...parts.toolResults];
 }
 
 // Gemini calls the assistant `model`; OpenLLMetry says `unknown` of a streamed reply of LangChain.

@@ -464,6 +464,26 @@ describe("chat messages", () => {
     ]);
   });
 
+  // As PyPI anthropic 2.14 writes what a user says after a call of a tool.
+  test("the result of a tool comes before what its message says in addition", () => {
+    const parts = [
+      { type: "tool_call_response", id: "c1", response: "sunny" },
+      { type: "text", content: "And tomorrow?" },
+    ];
+
+    const got = eventOf({
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": JSON.stringify([{ role: "user", parts }]),
+      },
+    });
+
+    expect(got.inputs?.["chat_history"]).toEqual([
+      { role: "tool", content: "sunny", tool_call_id: "c1" },
+      { role: "user", content: "And tomorrow?" },
+    ]);
+  });
+
   test("parts that are no text are kept as they came", () => {
     const parts = [
       { type: "text", content: "What is this?" },
