@@ -4,9 +4,15 @@ import { Link } from "@tanstack/react-router";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
 import type { Skeleton } from "../session/use-skeleton.ts";
-import { type Measure, TotalsTable } from "./totals-table.tsx";
+import { Difference } from "./difference.tsx";
 
-const measures: readonly Measure<Skeleton>[] = [
+type Measure = {
+  readonly label: string;
+  readonly of: (skeleton: Skeleton) => number | undefined;
+  readonly format: (value: number) => string;
+};
+
+const measures: readonly Measure[] = [
   {
     label: "Duration",
     of: ({ tree }) => tree?.nodes[0]?.event.durationMs,
@@ -27,31 +33,54 @@ export type CompareTotalsProps = { readonly left: Skeleton; readonly right: Skel
 
 export function CompareTotals({ left, right }: CompareTotalsProps) {
   return (
-    <TotalsTable
-      kind="Session"
-      first={{ name: <Name letter="A" skeleton={left} />, value: left }}
-      second={{ name: <Name letter="B" skeleton={right} />, value: right }}
-      difference="B − A"
-      measures={measures}
-    />
+    <table className="compare-totals numeric">
+      <thead>
+        <tr>
+          <th scope="col">Session</th>
+          {measures.map(({ label }) => (
+            <th key={label} scope="col">
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        <Side letter="A" skeleton={left} />
+        <Side letter="B" skeleton={right} />
+        <tr>
+          <th scope="row">B − A</th>
+          {measures.map(({ label, of, format }) => (
+            <td key={label}>
+              <Difference a={of(left)} b={of(right)} format={format} />
+            </td>
+          ))}
+        </tr>
+      </tbody>
+    </table>
   );
 }
 
-function Name({ letter, skeleton }: { readonly letter: string; readonly skeleton: Skeleton }) {
+function Side({ letter, skeleton }: { readonly letter: string; readonly skeleton: Skeleton }) {
   const projectId = useCurrentProjectId();
   const session = skeleton.tree?.nodes[0]?.event;
   return (
-    <>
-      <span className="compare-letter">{letter}</span>
-      {session ? (
-        <Link
-          to="/app/p/$projectId/traces/$sessionId"
-          params={{ projectId, sessionId: session.id }}
-          title={session.id}
-        >
-          {session.name.slice(0, 60)}
-        </Link>
-      ) : null}
-    </>
+    <tr>
+      <th scope="row">
+        <span className="compare-letter">{letter}</span>
+        {session ? (
+          <Link
+            to="/app/p/$projectId/traces/$sessionId"
+            params={{ projectId, sessionId: session.id }}
+            title={session.id}
+          >
+            {session.name.slice(0, 60)}
+          </Link>
+        ) : null}
+      </th>
+      {measures.map(({ label, of, format }) => {
+        const value = of(skeleton);
+        return <td key={label}>{value === undefined ? "–" : format(value)}</td>;
+      })}
+    </tr>
   );
 }

@@ -1,14 +1,20 @@
-// ComparedUsage: what the application took on two runs, in calls, tokens, cost and time.
+// ComparedUsage: what the application took on two runs: errors, tokens, cost and time.
 
 import { Link } from "@tanstack/react-router";
 import type { Run, RunUsage } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
-import { type Measure, TotalsTable } from "../compare/totals-table.tsx";
+import { formatCost, formatCount, formatCounted, formatDuration } from "../../design/format.ts";
+import { Difference } from "../compare/difference.tsx";
 import { costOf, useRunUsage } from "./use-run-usage.ts";
+import "../compare/compare.css";
 
-const measures: readonly Measure<RunUsage>[] = [
-  { label: "Sessions", of: ({ sessions }) => sessions, format: formatCount },
+type Measure = {
+  readonly label: string;
+  readonly of: (usage: RunUsage) => number | undefined;
+  readonly format: (value: number) => string;
+};
+
+const measures: readonly Measure[] = [
   { label: "Errors", of: ({ totals }) => totals?.numErrors, format: formatCount },
   { label: "Tokens", of: ({ totals }) => totals?.totalTokens || undefined, format: formatCount },
   { label: "Cost", of: costOf, format: formatCost },
@@ -19,32 +25,58 @@ const measures: readonly Measure<RunUsage>[] = [
 export type ComparedUsageProps = { readonly base: Run; readonly newer: Run };
 
 export function ComparedUsage({ base, newer }: ComparedUsageProps) {
+  const [before, after] = [useRunUsage(base.id), useRunUsage(newer.id)];
   return (
     <section className="section">
       <h2>Cost and time</h2>
-      <TotalsTable
-        kind="Run"
-        first={{ name: <Name label="Base" run={base} />, value: useRunUsage(base.id) }}
-        second={{ name: <Name label="New" run={newer} />, value: useRunUsage(newer.id) }}
-        difference="New − base"
-        measures={measures}
-      />
+      <table className="run-usage numeric">
+        <thead>
+          <tr>
+            <th scope="col">Sum or percentile</th>
+            <RunHeader label="Base" run={base} usage={before} />
+            <RunHeader label="New" run={newer} usage={after} />
+            <th scope="col">New − base</th>
+          </tr>
+        </thead>
+        <tbody>
+          {measures.map(({ label, of, format }) => {
+            const values = [before, after].map((usage) => usage && of(usage));
+            return (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                {values.map((value, side) => (
+                  <td key={side}>{value === undefined ? "–" : format(value)}</td>
+                ))}
+                <td>
+                  <Difference a={values[0]} b={values[1]} format={format} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
     </section>
   );
 }
 
-function Name({ label, run }: { readonly label: string; readonly run: Run }) {
+type RunHeaderProps = {
+  readonly label: string;
+  readonly run: Run;
+  readonly usage: RunUsage | undefined;
+};
+
+function RunHeader({ label, run, usage }: RunHeaderProps) {
   const projectId = useCurrentProjectId();
   return (
-    <>
-      {label}:{" "}
+    <th scope="col">
       <Link
         to="/app/p/$projectId/experiments/$runId"
         params={{ projectId, runId: run.id }}
-        title={run.id}
+        title={run.name ?? run.id}
       >
-        {run.name ?? run.id}
+        {label}
       </Link>
-    </>
+      {usage && <div>{formatCounted(usage.sessions, "session")}</div>}
+    </th>
   );
 }
