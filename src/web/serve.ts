@@ -3,8 +3,9 @@
 // the page says so.
 
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { Logger } from "../base/logger.ts";
 import { compressBody, type Encoding } from "../transport/compression.ts";
 import { type Exchange, headerOf, isRead, writeAnswer } from "../transport/exchange.ts";
@@ -95,7 +96,7 @@ export function createWebApp(options: WebAppOptions): WebApp {
   const load = async (): Promise<void> => {
     try {
       await build.done;
-      files = await readFiles(folder, options.signIn);
+      files = await readBuild(folder, options.signIn);
     } catch (err) {
       if (build.isStopped()) return;
       hasFailed = true;
@@ -160,6 +161,24 @@ function waitingAnswer(hasFailed: boolean) {
         `<body><h1>Waggle</h1><p>${text}</p></body></html>\n`,
     ),
   };
+}
+
+const readsMax = 50;
+const readAgainMs = 100;
+
+/** Reads the files of one build: another process may put its own in their place meanwhile. */
+async function readBuild(folder: string, signIn: string): Promise<Files> {
+  for (let reads = 1; ; reads += 1) {
+    try {
+      const { ino } = await stat(folder);
+      const files = await readFiles(folder, signIn);
+      if ((await stat(folder)).ino === ino) return files;
+    } catch (error) {
+      const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+      if (!isAbsent || reads >= readsMax) throw error;
+    }
+    await setTimeout(readAgainMs);
+  }
 }
 
 async function readFiles(folder: string, signIn: string): Promise<Files> {

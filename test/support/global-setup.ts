@@ -1,6 +1,7 @@
 // Setup of a test run: starts one embedded Postgres, or takes the Citus cluster of CITUS_URL, and
 // migrates the template of the test databases; prepares a Temporal server for tests that ask for
-// it, unpacks the browser, and makes Python's memory snapshot, from which every sandbox starts.
+// it, unpacks the browser, builds the web app, which each service would build for itself, and makes
+// Python's memory snapshot, from which every sandbox starts.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import { readConfig } from "../../src/config.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { startWebBuild } from "../../src/web/build.ts";
 import { unpackChromium } from "../browser/support/chromium.ts";
 import { citusUrl, closeForCopies, listNodes, prepareCitus } from "./citus.ts";
 import { databaseUrl, templateName } from "./database.ts";
@@ -38,6 +40,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const makingSnapshot = makeSnapshot();
   const hasBrowserTests = project.vitest.projects.some(({ name }) => name === "browser");
   const unpacking = hasBrowserTests ? unpackChromium() : undefined;
+  const building = hasBrowserTests ? startWebBuild().done : undefined;
   const server = citusUrl === undefined ? await startServer(folder) : await prepareNodes(citusUrl);
   project.provide("serverUrl", server.url);
   project.provide("nodeUrls", server.nodeUrls);
@@ -45,6 +48,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const temporal = await serving;
   await makingSnapshot;
   await unpacking;
+  await building;
   project.provide("temporalStarterUrl", temporal.url);
   const preparedFolder = await mkdtemp(join(tmpdir(), "waggle-prepared-"));
   project.provide("preparedFolder", preparedFolder);
