@@ -130,6 +130,7 @@ async function addMember(
     headers: { authorization: `Bearer ${controlPlaneKey}` },
     body: JSON.stringify({ email: `${randomUUID()}@example.com`, role }),
   });
+  if (!answer.ok) throw new Error(`the member was refused: ${await answer.text()}`);
   const { data } = (await answer.json()) as { data: { user_id: string } };
   return data.user_id;
 }
