@@ -72,7 +72,10 @@ async function checkDataFolder({ dataFolder, databaseUrl }: Config): Promise<Fin
   return { found, advice };
 }
 
-/** A missing folder will be created in the nearest existing one. */
+/**
+ * Checks that the service may write into a folder. A missing folder will be created in the nearest
+ * existing one. `setting` names the folder in the advice.
+ */
 async function lookAtFolder(folder: string, setting: string): Promise<Finding> {
   for (let path = folder; ; path = dirname(path)) {
     try {

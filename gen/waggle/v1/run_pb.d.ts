@@ -759,8 +759,8 @@ export declare type GetRunResultRequest = Message<"waggle.v1.GetRunResultRequest
   projectId?: string | undefined;
 
   /**
-   * True leaves out what has an entry for each datapoint: `passed`, `failed`, `datapoints`, and the
-   * values, texts and datapoints of metrics.
+   * If true, the answer leaves out each list with an entry for every datapoint: `passed`, `failed`,
+   * `datapoints`, and the `values`, `texts` and `datapoints` of metrics.
    *
    * @generated from field: bool without_datapoints = 5;
    */

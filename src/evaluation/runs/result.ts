@@ -59,7 +59,7 @@ export function* resultOf(
   return { success, passed, failed, details, datapoints: sessions, eventKinds };
 }
 
-/** Returns a result without what has an entry for each datapoint. */
+/** Returns a result whose lists with an entry for every datapoint are empty. */
 export function withoutDatapoints(result: Result): Result {
   const none = { passed: [], failed: [] };
   const details = result.details.map((detail) => ({ ...detail, ...none, values: [], texts: {} }));

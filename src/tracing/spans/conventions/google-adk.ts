@@ -83,8 +83,8 @@ function adoptPayloads(draft: Draft): void {
 }
 
 /**
- * Returns the reply of a stream whose chunks are listed as messages, of which the last alone has a
- * finish reason; undefined for another list.
+ * Joins the chunks of a streamed reply, which are listed as messages, into one message. Only the
+ * last chunk has a finish reason; the answer is undefined for a list of another kind.
  */
 export function joinChunks(messages: JsonValue): JsonObject | undefined {
   if (!isJsonArray(messages) || messages.length < 2 || !messages.every(isContent)) return undefined;

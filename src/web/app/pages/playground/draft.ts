@@ -144,10 +144,15 @@ export function toFunctions(tools: string): readonly JsonObject[] {
   });
 }
 
-/** Returns the fault of the typed JSON; undefined if there is none. */
+/** Returns the fault of the typed tools; undefined if there is none. */
 export function toolsFault(tools: string): string | undefined {
+  return faultOf(() => toFunctions(tools));
+}
+
+/** Returns why a text cannot be read; undefined if it can. */
+function faultOf(read: () => unknown): string | undefined {
   try {
-    toFunctions(tools);
+    read();
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : "This is no JSON.";
@@ -156,17 +161,10 @@ export function toolsFault(tools: string): string | undefined {
 
 /** Returns what keeps a draft from being saved, as a sentence; undefined if nothing does. */
 export function draftFault({ messages, tools }: Draft): string | undefined {
-  const wrong = messages.findIndex(({ text, isJson }) => isJson === true && !isJsonText(text));
+  const wrong = messages.findIndex(
+    ({ text, isJson }) => isJson === true && faultOf(() => JSON.parse(text)) !== undefined,
+  );
   if (wrong !== -1) return `The content of message ${wrong + 1} is no JSON.`;
   const fault = toolsFault(tools);
   return fault === undefined ? undefined : `The tools cannot be read: ${fault}`;
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
