@@ -7,6 +7,8 @@ import { givenApp } from "./support/given-app.ts";
 const datapoints = 12;
 
 async function prepare(app: TestApp): Promise<void> {
+  // One reading of the clock: every session takes exactly a second.
+  const endedMs = Date.now() - 59_000;
   const dataset = (await app.call("POST", "/v1/datasets", { name: "Orders" })) as {
     result: { insertedId: string };
   };
@@ -40,8 +42,8 @@ async function prepare(app: TestApp): Promise<void> {
         quality: 0.4 + index / 40 + (index === 0 ? -2 * gain : gain + index / 500),
         brief: true,
       },
-      start_time: Date.now() - 60_000,
-      end_time: Date.now() - 59_000,
+      start_time: endedMs - 1_000,
+      end_time: endedMs,
     }));
     // The same metric scores the calls of each session too, and some of them otherwise.
     const cost = run === "base" ? 0.02 : 0.01;
