@@ -40,12 +40,15 @@ export function createDraft(span: Span, eventType: EventType): Draft {
 
 const embeddingKeys = ["gen_ai.operation.name", "llm.request.type", "langfuse.observation.type"];
 
-/** Returns whether the span is a model's call that embeds texts, which are no chat. */
+/**
+ * Returns whether the span is a model's call that embeds texts, which are no chat. LiteLLM's proxy
+ * says `aembedding`.
+ */
 export function isEmbedding(draft: Draft): boolean {
   if (draft.eventType !== "model") return false;
   return embeddingKeys.some((key) => {
     const value = draft.attributes.get(key);
-    return typeof value === "string" && /^embeddings?$/i.test(value);
+    return typeof value === "string" && /^a?embeddings?$/i.test(value);
   });
 }
 

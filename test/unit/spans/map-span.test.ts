@@ -1070,6 +1070,14 @@ describe("embedded texts", () => {
       },
     },
     {
+      name: "LiteLLM's proxy",
+      attributes: {
+        "gen_ai.operation.name": "aembedding",
+        "gen_ai.request.model": "text-embedding-3-small",
+        "gen_ai.input.messages": messages,
+      },
+    },
+    {
       name: "Langfuse",
       attributes: {
         "langfuse.observation.type": "embedding",
