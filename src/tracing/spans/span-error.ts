@@ -18,7 +18,9 @@ export function spanError(draft: Draft): string | undefined {
   const own = text(take(draft, "honeyhive_error"));
   if (own !== undefined) return own;
   const { span } = draft;
-  if (span.status === "ok") return undefined;
+  // LangSmith's SDK for JavaScript sets ok when a run starts, which no later status replaces.
+  const isOk = span.status === "ok" && !span.attributes.has("langsmith.span.kind");
+  if (isOk) return undefined;
   const exception = span.events.findLast((event) => event.name === "exception")?.attributes;
   // Langfuse's SDK for JavaScript sets no status.
   const isFailed = span.status === "error" || span.attributes.get(langfuseLevel) === "ERROR";
