@@ -61,6 +61,13 @@ const nameKeys = ["honeyhive_event_name", "honeyhive.event_name"];
 const sourceKeys = ["honeyhive.source", "traceloop.association.properties.source"];
 const serviceKeys = ["service.name"];
 
+/** Instrumentations whose input tokens are without those read from or written to a cache. */
+const scopesWithoutCached: ReadonlySet<string> = new Set([
+  "openlit.instrumentation.anthropic",
+  "openlit.instrumentation.bedrock",
+  "opentelemetry.instrumentation.bedrock",
+]);
+
 /** Resource attributes that describe the machine, not the application; not kept on each event. */
 const machinePrefixes = ["process.", "host.", "os.", "telemetry."];
 
@@ -174,11 +181,22 @@ function deriveFields(draft: Draft): void {
   const reasons = metadata["finish_reasons"];
   const reason = isJsonArray(reasons) ? reasons[0] : undefined;
   if (reason !== undefined) place(draft, "metadata", "finish_reason", reason);
+  if (scopesWithoutCached.has(draft.span.scope.name)) addCachedTokens(metadata);
   // Counts may be numeric text (docs/spec.md, "Event record").
   const prompt = toNumber(metadata["prompt_tokens"]);
   const completion = toNumber(metadata["completion_tokens"]);
   if (prompt !== undefined && completion !== undefined) {
     place(draft, "metadata", "total_tokens", prompt + completion);
+  }
+}
+
+// `input_tokens` keeps the sender's count.
+function addCachedTokens(metadata: MutableObject): void {
+  const caches = [metadata["cache_read_input_tokens"], metadata["cache_write_input_tokens"]];
+  const cached = caches.reduce<number>((sum, count) => sum + (toNumber(count) ?? 0), 0);
+  for (const field of ["prompt_tokens", "total_tokens"]) {
+    const count = toNumber(metadata[field]);
+    if (count !== undefined) metadata[field] = count + cached;
   }
 }
 
