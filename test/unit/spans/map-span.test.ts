@@ -130,6 +130,24 @@ describe("usage", () => {
         reasoning_tokens: 10,
       },
     })),
+    ...[
+      { name: "kinds beside the input", input: 17, total: 118, prompt: 113 },
+      { name: "kinds in the input", input: 113, total: 118, prompt: 113 },
+      { name: "kinds and no total", input: 17, prompt: 113 },
+    ].map(({ name, input, total, prompt }) => ({
+      name: `Langfuse's own usage, ${name}`,
+      attributes: {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.usage_details": JSON.stringify({
+          input,
+          input_cached_tokens: 64,
+          cache_creation_input_tokens: 32,
+          output: 5,
+          total,
+        }),
+      },
+      want: { prompt_tokens: prompt, completion_tokens: 5, total_tokens: 118 },
+    })),
     {
       name: "Pydantic AI with Gemini",
       attributes: { "gen_ai.usage.details.thoughts_tokens": 10 },

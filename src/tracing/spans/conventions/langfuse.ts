@@ -77,6 +77,9 @@ const usageNames = {
 
 export const tokenFields = Object.keys(usageNames);
 
+/** Langfuse's own names of counts, which it adds up with those of their kinds: `input_cached`. */
+const ownNames = { prompt_tokens: "input", completion_tokens: "output" } as const;
+
 /** Returns the counts of Langfuse's usage under the names of `metadata`. */
 export function toTokens(usage: JsonObject): Readonly<Record<string, number>> {
   const tokens: Record<string, number> = {};
@@ -85,7 +88,19 @@ export function toTokens(usage: JsonObject): Readonly<Record<string, number>> {
     const count = counts.find((one) => one !== undefined);
     if (count !== undefined) tokens[field] = count;
   }
+  const { prompt_tokens: prompt = 0, completion_tokens: completion = 0, total_tokens } = tokens;
+  // A sender whose total is the sum of both has the kinds in them already.
+  if (prompt + completion === total_tokens) return tokens;
+  for (const [field, name] of Object.entries(ownNames)) {
+    if (toNumber(usage[name]) !== undefined) tokens[field] = sumOfKind(usage, name);
+  }
   return tokens;
+}
+
+// Adds `input` and its kinds, such as `input_cache_read` and `cache_read_input_tokens`.
+function sumOfKind(usage: JsonObject, name: string): number {
+  const kinds = Object.keys(usage).filter((key) => key.split("_").includes(name));
+  return kinds.reduce((sum, key) => sum + (toNumber(usage[key]) ?? 0), 0);
 }
 
 function valueAt(usage: JsonObject, path: string): JsonValue | undefined {

@@ -164,7 +164,7 @@ describe("mapLangfuse", () => {
         output_reasoning_tokens: 2,
       },
     },
-  ])("reads cached and reasoning tokens of $usage", ({ usage }) => {
+  ])("adds cached and reasoning tokens of $usage to those of their kind", ({ usage }) => {
     const ids = { id: "o", trace_id: traceId, type: "GENERATION" };
     const usage_details = { input: 10, output: 5, total: 1_117, ...usage };
 
@@ -172,7 +172,9 @@ describe("mapLangfuse", () => {
 
     expect(eventsOf([mapped])[0]).toMatchObject({
       metadata: {
-        prompt_tokens: 10,
+        prompt_tokens: 1_110,
+        completion_tokens: 7,
+        total_tokens: 1_117,
         cache_read_input_tokens: 100,
         cache_write_input_tokens: 1_000,
         reasoning_tokens: 2,
