@@ -129,6 +129,9 @@ const modelWords = [
 ];
 const modelName = new RegExp(`(^|[^a-z])(${modelWords.join("|")})([^a-z]|$)`, "i");
 
+/** An address in a name: FastAPI's spans of what a request sends have it and no attribute. */
+const address = /(^|\s)(https?:\/)?\/\S*/gi;
+
 /**
  * Attributes of spans whose name is an address or a statement and therefore no evidence of a model.
  */
@@ -204,7 +207,7 @@ function typeFromTellingAttributes(span: Span): EventType | undefined {
 
 function typeFromName(span: Span): EventType | undefined {
   if (notByName.some((key) => span.attributes.has(key))) return undefined;
-  return modelName.test(span.name) ? "model" : undefined;
+  return modelName.test(span.name.replaceAll(address, " ")) ? "model" : undefined;
 }
 
 function lower(value: JsonValue | undefined): string | undefined {

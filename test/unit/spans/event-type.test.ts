@@ -71,6 +71,9 @@ describe("inferEventType", () => {
     { attributes: {}, name: "openai.chat", want: "model" },
     { attributes: {}, name: "Embeddings", want: "model" },
     { attributes: { "http.request.method": "POST" }, name: "POST /chat/completions", want: "tool" },
+    { attributes: {}, name: "POST /api/chat http send", want: "tool" },
+    { attributes: {}, name: "GET https://api.mistral.ai/v1/models", want: "tool" },
+    { attributes: {}, name: "call openai/gpt-4o", want: "model" },
     { attributes: {}, name: "chatter", want: "tool" },
     { attributes: {}, want: "tool" },
   ])("$attributes $name is a $want", ({ attributes, name = "step", want }) => {
