@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
-import { givenApp } from "./support/given-app.ts";
+import { givenApp, looks } from "./support/given-app.ts";
 
 const app = givenApp();
 
@@ -36,11 +36,8 @@ function typeBetweenTasks(text: string): Promise<void> {
 const tabs = ["Controls", "Reading", "Editors and charts", "States"];
 
 describe("the components", () => {
-  test.each([
-    { theme: "light", size: "wide" },
-    { theme: "dark", size: "narrow" },
-  ] as const)("are accessible and keep to the policy, $theme and $size", async (look) => {
-    const { page, faults, findings, picture } = await app.open("/app/components", look);
+  test.each(looks)("are accessible and keep to the policy, $theme and $size", async (look) => {
+    const { page, findings, picture } = await app.open("/app/components", look);
     for (const name of tabs) {
       await page.getByRole("tab", { name }).click();
       await page.getByRole("tabpanel", { name }).waitFor();
@@ -54,11 +51,10 @@ describe("the components", () => {
     }
 
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    expect(faults).toEqual([]);
   });
 
   test("keep every character that is typed into the code editor of a page that lags", async () => {
-    const { page, faults } = await app.open("/app/components");
+    const { page } = await app.open("/app/components");
     await page.getByRole("tab", { name: "Editors and charts" }).click();
     const code = page.locator(".cm-content").first();
     await code.waitFor();
@@ -70,17 +66,15 @@ describe("the components", () => {
 
     await client.send("Emulation.setCPUThrottlingRate", { rate: 1 });
     await expect.poll(() => code.innerText(), patience).toContain(typed);
-    expect(faults).toEqual([]);
   });
 
   test("show hostile content as the text it is", async () => {
-    const { page, faults } = await app.open("/app/components");
+    const { page } = await app.open("/app/components");
 
     await page.getByRole("tab", { name: "Reading" }).click();
 
     await page.getByText("<script>alert(1)</script> [here](javascript:1)").waitFor();
     await page.getByText("find_order").waitFor();
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
-    expect(faults).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { patience } from "../support/patience.ts";
 import type { TestApp } from "./support/app.ts";
-import { givenApp } from "./support/given-app.ts";
+import { givenApp, looks } from "./support/given-app.ts";
 
 const attack = "globalThis.attacked = true; document.title = 'attacked'";
 const markup = [
@@ -155,14 +155,8 @@ async function expectUnharmed(page: Page): Promise<void> {
 }
 
 describe("hostile payloads", () => {
-  test.each([
-    { theme: "light", size: "wide" },
-    { theme: "dark", size: "narrow" },
-  ] as const)("are text in the views of a session, $theme and $size", async (look) => {
-    const { page, faults, findings, picture } = await app.open(
-      `${traces()}/hostile?event=chat`,
-      look,
-    );
+  test.each(looks)("are text in the views of a session, $theme and $size", async (look) => {
+    const { page, findings, picture } = await app.open(`${traces()}/hostile?event=chat`, look);
     await chosen(page).getByText("<script>globalThis.attacked").first().waitFor();
     await picture("hostile-tree");
     await expectUnharmed(page);
@@ -187,11 +181,10 @@ describe("hostile payloads", () => {
       await picture(key === "2" ? "hostile-flame" : "hostile-chat");
       await expectUnharmed(page);
     }
-    expect(faults).toEqual([]);
   });
 
   test("are unfolded, read raw and searched, and the page stays usable", async () => {
-    const { page, faults, picture } = await app.open(`${traces()}/hostile?event=deep&tab=data`);
+    const { page, picture } = await app.open(`${traces()}/hostile?event=deep&tab=data`);
     const inputs = chosen(page).getByRole("group", { name: "Inputs" });
     const folded = inputs.getByRole("button", { name: /^Unfold/, expanded: false });
     await inputs.getByText("1 key").first().waitFor();
@@ -210,11 +203,10 @@ describe("hostile payloads", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("treeitem", { selected: true }).waitFor();
     await expectUnharmed(page);
-    expect(faults).toEqual([]);
   });
 
   test("are names of metrics, of roles and of variables", async () => {
-    const { page, faults } = await app.open(`${traces()}/hostile?event=chat&tab=scores`);
+    const { page } = await app.open(`${traces()}/hostile?event=chat&tab=scores`);
     const unscored = chosen(page).locator(".scores li").getByText("not scored");
     await expect.poll(() => unscored.count(), patience).toBe(inherited.length);
     await expectUnharmed(page);
@@ -222,7 +214,6 @@ describe("hostile payloads", () => {
     await page.goto(`${app.service.url}/app/p/${app.service.projectId}/playground`);
     await page.getByLabel("Text of message 1").fill("{{ constructor }}");
     await expect.poll(() => page.getByLabel("constructor").inputValue(), patience).toBe("");
-    expect(faults).toEqual([]);
   });
 
   test("do not turn the numbers that stand beside them", async () => {
@@ -238,7 +229,7 @@ describe("hostile payloads", () => {
     const session = { ...common, ...times, event_id: "turned", event_type: "session" };
     const call = { ...common, ...times, event_id: "turned-0", event_type: "tool" };
     await app.call("POST", "/events/batch", { events: [session, call] });
-    const { page, faults } = await app.open(`${traces()}/turned?event=turned-0&view=flame`);
+    const { page } = await app.open(`${traces()}/turned?event=turned-0&view=flame`);
     const told = page.locator(".flame-told").filter({ hasText: "gnp.exe" });
     await told.waitFor();
 
@@ -246,11 +237,10 @@ describe("hostile payloads", () => {
 
     const [opening = Infinity, closing = 0] = places;
     expect(opening).toBeLessThan(closing);
-    expect(faults).toEqual([]);
   });
 
   test("are text in the lists and beside one another", async () => {
-    const { page, faults, findings, picture } = await app.open(traces());
+    const { page, findings, picture } = await app.open(traces());
     const first = page.getByRole("grid", { name: "Sessions" }).getByRole("row").nth(1);
     await first.getByText("<script>").first().waitFor();
     await page.getByRole("heading", { name: "What went wrong" }).waitFor({ state: "attached" });
@@ -269,7 +259,6 @@ describe("hostile payloads", () => {
     await picture("hostile-compare");
     await expectUnharmed(page);
     expect(await findings()).toEqual([]);
-    expect(faults).toEqual([]);
   });
 
   test("deeper than 128 levels are refused by name, and stored events are not harmed", async () => {

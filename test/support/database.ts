@@ -8,6 +8,7 @@ import type { Clusters } from "../../src/postgres/clusters.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
+import { given } from "./given.ts";
 import { checkRouting, watchRouting } from "./routing.ts";
 
 export const templateName = "waggle_template";
@@ -19,8 +20,8 @@ export type TestDatabase = {
 };
 
 /**
- * Creates a migrated, empty database; call `drop` in afterAll. On Citus `drop` fails if a statement
- * on a project's data was sent to more than one shard.
+ * Creates a migrated, empty database. On Citus `drop` fails if a statement on a project's data was
+ * sent to more than one shard.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const url = await createDatabase(templateName);
@@ -37,6 +38,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       }
     },
   };
+}
+
+/** Gives the tests of a file a database of their own. */
+export function givenTestDatabase(): TestDatabase {
+  return given(createTestDatabase, (own) => own.drop());
 }
 
 /** Returns the URL of a test's database, for another process. */

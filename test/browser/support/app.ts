@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { expect } from "vitest";
 import { formatLink } from "../../../src/access/sign-in/links.ts";
 import { replaceLinks } from "../../../src/access/sign-in/store.ts";
 import { createToken, hashToken } from "../../../src/access/sign-in/token.ts";
@@ -23,20 +24,18 @@ export type Look = {
   readonly isSignedIn?: boolean;
   /** Id of the person who is signed in; default the administrator. */
   readonly userId?: string;
+  /** True if the test makes the page fail, so that its faults do not count. */
+  readonly mayFail?: boolean;
 };
 
 export type OpenPage = {
   readonly page: Page;
-  /**
-   * What went wrong in the page so far: errors in the console, which include breaches of the
-   * policy, errors of scripts, and requests to other hosts. Tests expect it to be empty at their
-   * end.
-   */
-  readonly faults: readonly string[];
   /** Saves a picture in test/browser/screenshots, which git ignores. */
   readonly picture: (name: string) => Promise<void>;
   /** Serious and critical findings of axe-core, one line each. */
   readonly findings: () => Promise<readonly string[]>;
+  /** Saves a picture; expects no findings, and a page that is no wider than its window. */
+  readonly inspect: (name: string) => Promise<void>;
 };
 
 export type TestApp = {
@@ -50,8 +49,12 @@ export type TestApp = {
   addMember(role: string, level?: "project" | "workspace"): Promise<string>;
   /** Calls the REST API with the project's key. Fails if the answer is an error. */
   call(method: string, path: string, body?: unknown): Promise<unknown>;
-  /** Closes the pages that are open, which would go on asking the service. */
-  closePages(): Promise<void>;
+  /**
+   * Closes the pages that are open, which would go on asking the service. Returns what went wrong
+   * in them: errors in the console, which include breaches of the policy, errors of scripts, and
+   * requests to other hosts.
+   */
+  closePages(): Promise<readonly string[]>;
   stop(): Promise<void>;
 };
 
@@ -72,6 +75,7 @@ export async function startApp(
   }
   const service = await startService(flags, { hasWebApp: true });
   const contexts: BrowserContext[] = [];
+  const faults: string[] = [];
   const cookies = new Map<string, Awaited<ReturnType<BrowserContext["cookies"]>>>();
   const createLink = () => createSignInLink(service.database, readConfig({}, {}), service.url);
   return {
@@ -91,17 +95,20 @@ export async function startApp(
       contexts.push(context);
       if (isSignedIn) await context.addCookies(cookies.get(userId) ?? []);
       const page = await context.newPage();
-      const faults = watchFaults(page, service.url);
+      if (look.mayFail !== true) watchFaults(page, service.url, faults);
       await page.goto(service.url + path);
       return {
         page,
-        faults,
         picture: (name) => savePicture(page, name, look),
         findings: () => runAxe(page),
+        inspect: (name) => inspect(page, name, look),
       };
     },
     async closePages() {
+      const found = [...faults];
       await Promise.all(contexts.splice(0).map((context) => context.close()));
+      faults.length = 0;
+      return found;
     },
     async stop() {
       await browser.close();
@@ -170,23 +177,30 @@ async function signIn(browser: Browser, link: string) {
   return cookies;
 }
 
-function watchFaults(page: Page, origin: string): readonly string[] {
-  const faults: string[] = [];
+/**
+ * Errors that the app shows itself, which the browser notes all the same, and a complaint of the
+ * reference's library, which takes the `_` in the name of an operation for an escaped space.
+ */
+const ignored = /^Failed to load resource|deep link whitespace/;
+
+/** Adds what goes wrong in a page to the faults. */
+function watchFaults(page: Page, origin: string, faults: string[]): void {
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("console", (message) => {
     const text = message.text();
-    // An answer of an RPC that is an error is for the app to show; the browser notes it all the
-    // same.
-    if (message.type() === "error" && !text.startsWith("Failed to load resource")) {
-      faults.push(`console: ${text}`);
-    }
+    if (message.type() === "error" && !ignored.test(text)) faults.push(`console: ${text}`);
   });
   page.on("request", (request) => {
     const url = request.url();
     const isOwn = url.startsWith(`${origin}/`) || /^(data|blob):/.test(url);
     if (!isOwn) faults.push(`request: ${url}`);
   });
-  return faults;
+}
+
+async function inspect(page: Page, name: string, look: Look): Promise<void> {
+  await savePicture(page, name, look);
+  expect(await runAxe(page)).toEqual([]);
+  expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
 }
 
 async function savePicture(page: Page, name: string, { theme, size }: Look): Promise<void> {

@@ -1,6 +1,6 @@
 // The service and the browser of a test file: started before its tests, stopped after them.
 
-import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { sayMissing } from "../../clients/environment.ts";
 import { startApp, type TestApp } from "./app.ts";
 
@@ -13,11 +13,23 @@ export type GivenAppOptions = {
 
 export type GivenApp = Omit<TestApp, "closePages" | "stop">;
 
+export const looks = [
+  { theme: "light", size: "wide" },
+  { theme: "dark", size: "narrow" },
+] as const;
+
+export const allLooks = [
+  ...looks,
+  { theme: "dark", size: "wide" },
+  { theme: "light", size: "narrow" },
+] as const;
+
 const missing = "there is no browser on this machine";
 
 /**
  * Registers the hooks of a test file that start and stop the app, and close its pages after each
- * test. The tests are skipped on a machine without a browser.
+ * test, which fails if anything went wrong in them. The tests are skipped on a machine without a
+ * browser.
  */
 export function givenApp({ flags, prepare }: GivenAppOptions = {}): GivenApp {
   let started: TestApp | undefined;
@@ -30,7 +42,9 @@ export function givenApp({ flags, prepare }: GivenAppOptions = {}): GivenApp {
     sayMissing("the web app", started ? {} : { missing });
     if (started) await prepare?.(started);
   });
-  afterEach(() => started?.closePages());
+  afterEach(async () => {
+    expect((await started?.closePages()) ?? []).toEqual([]);
+  });
   afterAll(() => started?.stop());
   beforeEach(({ skip }) => {
     if (!started) skip(missing);
