@@ -6,27 +6,21 @@ import { readFileSync } from "node:fs";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { access, KeyKind } from "../../gen/waggle/v1/options_pb.js";
 import { keyKinds } from "../../src/access/principal.ts";
+import { givenStarted } from "../support/given.ts";
 import { rpcs } from "../support/contract.ts";
 import { givenAProject } from "../support/project.ts";
-import type { TestService } from "../support/service.ts";
 import { type Credential, withKey } from "../support/tenants.ts";
 import { badCredentials } from "./access-callers.ts";
 import { contractParts, contractRows, openRows, type Row } from "./access-rows.ts";
 import { call, startAccessService } from "./access-service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startAccessService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startAccessService);
 
 describe("the rows", () => {
   test("cover every binding of every rpc", () => {

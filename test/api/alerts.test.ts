@@ -2,41 +2,26 @@
 // Source: docs/alerts.md; docs/decisions.md, 48.1 to 48.3.
 
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import {
-  anAlert,
-  encryptionKeyFlag,
-  type MailReceiver,
-  type Receiver,
-  startMailReceiver,
-  startReceiver,
-} from "../support/alerts.ts";
+import { givenStarted } from "../support/given.ts";
+import { anAlert, encryptionKeyFlag, startMailReceiver, startReceiver } from "../support/alerts.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { withKey } from "../support/tenants.ts";
 import { nowhere } from "./access-rows.ts";
 
-let service: TestService;
-let receiver: Receiver;
-let mail: MailReceiver;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  mail = await startMailReceiver();
-  service = await startService({
+const receiver = givenStarted(startReceiver);
+const mail = givenStarted(startMailReceiver);
+const service = givenStarted(() =>
+  startService({
     "encryption-keys": encryptionKeyFlag,
     "webhook-private-hosts": receiver.host,
     "smtp-url": mail.url,
     "smtp-from": "Waggle <alerts@waggle.example>",
-  });
-});
-afterAll(async () => {
-  await service.stop();
-  await receiver.stop();
-  await mail.stop();
-});
+  }),
+);
 
 type Alert = Readonly<Record<string, unknown>> & { readonly id: string };
 

@@ -1,15 +1,14 @@
 // Answers of models that all together are more than there is memory for: refused with 503 and
 // recorded, and room again when they are stored. Source: docs/decisions.md, 21.7.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answer, type Proxied, startProxied } from "../support/proxied.ts";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { type Answer, startProxied } from "../support/proxied.ts";
 
-let proxied: Proxied;
-beforeAll(async () => {
+const proxied = givenStarted(() =>
   // Models have a fourth of it, and a project half of that: 1.5 MB.
-  proxied = await startProxied({ "bytes-in-flight-max": "12000000" });
-});
-afterAll(() => proxied.stop());
+  startProxied({ "bytes-in-flight-max": "12000000" }),
+);
 
 const sayTo = (words: string) => [{ role: "user", content: words }];
 

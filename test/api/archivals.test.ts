@@ -1,22 +1,23 @@
 // GET /v1/archivals: how far archivals are, and who may know. The tests do the workflow's work.
 // Source: docs/decisions.md, 58.2.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
+import { givenStarted } from "../support/given.ts";
 import { aControlplane } from "../support/controlplane.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { type Credential, withKey, withSignIn } from "../support/tenants.ts";
 import { givenADataplane, givenEvents } from "../support/workflows.ts";
 
-let service: TestService;
+const service = givenStarted(() =>
+  startService({ "temporal-ui-url": "https://temporal.example.org" }),
+);
 let reader: Credential;
 
 beforeAll(async () => {
-  service = await startService({ "temporal-ui-url": "https://temporal.example.org" });
   reader = await withKey(service.database, service.project, { kind: "control_plane", root: "org" });
 });
-afterAll(() => service.stop());
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,20 +1,19 @@
 // GET /v1/orgs/{org_id}/audit_log: pages of an organization's own changes.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { auditRowsMax } from "../../src/base/limits.ts";
+import { givenStarted } from "../support/given.ts";
 import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
 import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(() => startService({ "encryption-keys": encryptionKeyFlag }));
 
 const changes = 5;
 
 beforeAll(async () => {
-  service = await startService({ "encryption-keys": encryptionKeyFlag });
   const { orgId } = service.project;
   const audit = createAudit(service.database);
   const scope: Scope = { level: "org", id: orgId, name: "acme", orgId };
@@ -33,8 +32,6 @@ beforeAll(async () => {
     );
   }
 });
-
-afterAll(() => service.stop());
 
 type Answer = {
   readonly success: boolean;

@@ -2,15 +2,16 @@
 // rows and outbox rows. store/backfills.test.ts tests the steps of the workflow.
 // Source: docs/decisions.md, 8.1, 24.6 and 24.7; docs/evaluators.md, "Backfills".
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
+
 beforeAll(async () => {
-  service = await startService();
   const events = [0, 1, 2, 3].map((n) => ({
     event_id: `e${n}`,
     event_type: "model",
@@ -22,7 +23,6 @@ beforeAll(async () => {
   }));
   expect((await call("POST /events/batch", { events })).status).toBe(200);
 });
-afterAll(() => service.stop());
 
 type Json = Record<string, unknown>;
 type Headers = Record<string, string>;

@@ -4,19 +4,16 @@ import { create } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { EvaluationService } from "../../gen/waggle/v1/evaluation_pb.js";
 import { ConfigurationService } from "../../gen/waggle/v1/configuration_pb.js";
 import { DatasetService } from "../../gen/waggle/v1/dataset_pb.js";
 import { DatapointService } from "../../gen/waggle/v1/datapoint_pb.js";
 import { RunService } from "../../gen/waggle/v1/run_pb.js";
-import { startService, type TestService } from "../support/service.ts";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 async function post(path: string, body: unknown) {
   const response = await fetch(service.url + path, {

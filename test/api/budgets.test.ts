@@ -2,32 +2,26 @@
 // Source: docs/budgets.md; docs/decisions.md, 49.1.
 
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { givenStarted } from "../support/given.ts";
 import { encryptionKeyFlag } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startService } from "../support/service.ts";
 import { addKey, withKey } from "../support/tenants.ts";
 import { nowhere } from "./access-rows.ts";
 import { patience } from "../support/patience.ts";
 
-let service: TestService;
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-  service = await startService({
+const standIn = givenStarted(startOpenAiStandIn);
+const service = givenStarted(() =>
+  startService({
     providers: providersOf(standIn),
     "encryption-keys": encryptionKeyFlag,
     "webhook-private-hosts": new URL(nowhere).host,
-  });
-});
-afterAll(async () => {
-  await service.stop();
-  await standIn.stop();
-});
+  }),
+);
 
 type Answer = { readonly status: number; readonly json: JsonObject; readonly retryAfter: string };
 

@@ -3,7 +3,8 @@
 // Source: docs/decisions.md, 27, 47.1; docs/charts.md.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import {
   aggregate,
   aggregations,
@@ -15,14 +16,9 @@ import {
   splitsByRank,
 } from "../support/charts-reference.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 /** CHART_RUNS raises it for longer runs. */
 const runsPerTest = Number(process.env["CHART_RUNS"] ?? 1);

@@ -1,16 +1,12 @@
 // Values of a split that look alike: one that reads `other`, and long ones with one beginning.
 // Source: docs/charts.md, `split_by` and `split_ranking`.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const startMs = Date.parse("2025-03-01T00:00:00Z");
 const hourMs = 3_600_000;

@@ -2,17 +2,13 @@
 // Source: docs/spec.md, "Charts"; docs/decisions.md, 47.1, 47.2; docs/charts.md.
 
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { withKey } from "../support/tenants.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,20 +1,14 @@
 // Chats and proxied chats that name a configuration: the provider's request, and the record.
 // Source: docs/decisions.md, 44.5.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { type AnsweredGeneration, bodyOf, startChatService } from "../support/chats.ts";
-import type { ChatService } from "../support/chats.ts";
 import { addConfiguration } from "../support/configurations.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
 import { lastOf } from "../support/proxied.ts";
 
-let chats: ChatService;
-
-beforeAll(async () => {
-  chats = await startChatService();
-});
-
-afterAll(() => chats.stop());
+const chats = givenStarted(startChatService);
 
 async function call(route: string, body: object): Promise<Response> {
   const [method = "", path = ""] = route.split(" ");

@@ -11,28 +11,22 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { GenerationService } from "../../gen/waggle/v1/generation_pb.js";
 import { createUuid } from "../../src/base/ids.ts";
-import {
-  type ChatService,
-  providerKey,
-  readEventStream,
-  startChatService,
-} from "../support/chats.ts";
+import { givenStarted } from "../support/given.ts";
+import { providerKey, readEventStream, startChatService } from "../support/chats.ts";
 
-let chats: ChatService;
-beforeAll(async () => {
-  chats = await startChatService({
+const chats = givenStarted(() =>
+  startChatService({
     "provider-timeout-ms": "1500",
     "provider-idle-timeout-ms": "400",
     "generation-timeout-ms": "4000",
     "generation-concurrency": "2",
-  });
-});
-beforeEach(() => chats.standIn.clear());
-afterAll(() => chats.stop());
+  }),
+);
 
+beforeEach(() => chats.standIn.clear());
 const reply = "It is 18 °C and sunny in Paris.";
 
 type Told = { readonly errorCode: string; readonly message?: string };

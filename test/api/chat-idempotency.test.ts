@@ -1,16 +1,13 @@
 // Idempotency-Key on generations over the whole service: calls that reach the provider, and events
 // that are stored. Source: docs/decisions.md, 8.2, 20.1.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type AnsweredGeneration, type ChatService, startChatService } from "../support/chats.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { type AnsweredGeneration, startChatService } from "../support/chats.ts";
 
-let chats: ChatService;
-beforeAll(async () => {
-  chats = await startChatService({ "provider-attempts": "1" });
-});
+const chats = givenStarted(() => startChatService({ "provider-attempts": "1" }));
+
 beforeEach(() => chats.standIn.clear());
-afterAll(() => chats.stop());
-
 const messages = [{ role: "user", content: "How is the weather in Paris?" }];
 
 type Got = {

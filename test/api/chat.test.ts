@@ -2,23 +2,22 @@
 // that the provider gets, and the recorded event.
 // Source: docs/spec.md, "POST /chat"; docs/decisions.md, 1, 20.1.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import {
   type AnsweredGeneration,
   bodyOf,
-  type ChatService,
   providerKey,
   readEventStream,
   startChatService,
 } from "../support/chats.ts";
 
-let chats: ChatService;
-beforeAll(async () => {
-  const aliases = JSON.stringify({ fast: ["openai/fail-503", "anthropic/claude-sonnet-4-5"] });
-  chats = await startChatService({ "model-aliases": aliases });
-});
+const chats = givenStarted(() =>
+  startChatService({
+    "model-aliases": JSON.stringify({ fast: ["openai/fail-503", "anthropic/claude-sonnet-4-5"] }),
+  }),
+);
 beforeEach(() => chats.standIn.clear());
-afterAll(() => chats.stop());
 
 const reply = "It is 18 °C and sunny in Paris.";
 const weather = { name: "get_weather", description: "Tells the weather", parameters: {} };

@@ -7,21 +7,19 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { startProxy } from "../support/proxy.ts";
 import type { Proxy } from "../support/proxy.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
 
-let europe: TestDatabase;
+const europe = givenTestDatabase();
 let proxy: Proxy;
 let service: TestService;
 /** The key of a project on the cluster `eu`; the service's own project is on `default`. */
 let europeanKey: string;
 
 beforeAll(async () => {
-  europe = await createTestDatabase();
   proxy = await startProxy(europe.url);
   // The service has to start without the cluster.
   await proxy.shut();
@@ -35,7 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
   await proxy.shut();
-  await europe.drop();
 });
 
 async function call(key: string, method: string, path: string, body?: unknown, headers = {}) {

@@ -1,17 +1,12 @@
 // Versions of configurations over the whole service: lists, comparisons, deployments, isolation.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { aConfiguration } from "../support/configurations.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const withTemplate = (content: string) => ({
   parameters: { ...aConfiguration.parameters, template: [{ role: "system", content }] },

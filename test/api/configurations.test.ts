@@ -1,18 +1,13 @@
 // Configurations over the whole service: what published clients send and read, filters, pages,
 // refusals and isolation. access.test.ts tests permissions.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { aConfiguration } from "../support/configurations.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 async function make(project: MetricProject, more: object = {}): Promise<string> {
   const { json } = await project.call("POST /v1/configurations", { ...aConfiguration, ...more });

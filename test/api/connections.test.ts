@@ -9,16 +9,13 @@ import { text as readText } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { openRaw } from "../support/socket.ts";
-import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+import { keyOf, startTransport } from "../support/transport.ts";
 
-let service: TestTransport;
-beforeAll(async () => {
-  service = await startTransport({ bodyStallMs: 300 });
-});
-afterAll(() => service.stop());
+const service = givenStarted(() => startTransport({ bodyStallMs: 300 }));
 
 const authorization = keyOf("project");
 

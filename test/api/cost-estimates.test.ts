@@ -4,13 +4,14 @@
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { parquetReadObjects } from "hyparquet";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { priceTableName } from "../../src/generation/prices/price-table.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { callRest } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const sessionId = "5e551000-0000-4000-8000-0000000000c0";
 const known = { cost: 0.0035, price_table: priceTableName };
@@ -22,10 +23,9 @@ const unknown = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-let service: TestService;
+const service = givenStarted(startService);
 
 beforeAll(async () => {
-  service = await startService();
   const tokens = { metadata: { prompt_tokens: 1_000, completion_tokens: 100 } };
   const call = { event_type: "model", inputs: {}, start_time: 1_780_000_000_000, ...tokens };
   const config = { provider: "openai" };
@@ -39,8 +39,6 @@ beforeAll(async () => {
     ],
   });
 });
-
-afterAll(() => service.stop());
 
 function rest(method: string, path: string, body?: unknown): Promise<Json> {
   return callRest<Json>({ url: service.url, key: service.projectKey }, method, path, body);

@@ -1,24 +1,20 @@
 // One tenant's slow reads and unread streams beside another tenant's calls, over real sockets.
 // Source: docs/decisions.md, 15.1, 36.1.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { openDatabase, type Sql } from "../../src/postgres/database.ts";
+import { givenStarted } from "../support/given.ts";
 import { urlOfRows } from "../support/citus.ts";
 import { countLockWaits, urlOf } from "../support/database.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { patience } from "../support/patience.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Headers = Readonly<Record<string, string>>;
 type PostOptions = { readonly headers?: Headers; readonly signal?: AbortSignal };

@@ -2,17 +2,13 @@
 // Source: docs/datasets.md, "Files"; docs/decisions.md, 39.7.
 
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { contentsOf, importFile, newDataset, types } from "../support/dataset-files.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 test("a bad row is named, and nothing of the file is stored", async () => {
   const project = await givenAMetricProject(service);

@@ -6,8 +6,9 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import fc from "fast-check";
 import { parquetReadObjects } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DatasetFileService } from "../../gen/waggle/v1/dataset_file_pb.js";
+import { givenStarted } from "../support/given.ts";
 import {
   contentsOf,
   exportFile,
@@ -16,14 +17,9 @@ import {
   newDataset,
 } from "../support/dataset-files.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const json = fc
   .jsonValue({ maxDepth: 3 })

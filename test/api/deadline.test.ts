@@ -1,19 +1,18 @@
 // Calls whose work never ends: how long they hang, and what their callers are told.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { keyOf, startTransport } from "../support/transport.ts";
 
-let transport: TestTransport;
-const never = new Promise<never>(() => undefined);
-
-beforeAll(async () => {
-  transport = await startTransport({
+const transport = givenStarted(() =>
+  startTransport({
     ingestionTimeoutMs: 50,
     unaryTimeoutMs: 100,
     events: { createEvent: () => never, getEvent: () => never },
-  });
-});
-afterAll(() => transport.stop());
+  }),
+);
+
+const never = new Promise<never>(() => undefined);
 
 test.each([
   {

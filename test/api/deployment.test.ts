@@ -1,33 +1,29 @@
 // What a deployment tells everybody, and what only people who are signed in.
 // Source: docs/decisions.md, 58.1.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { DeploymentService } from "../../gen/waggle/v1/deployment_pb.js";
 import packageJson from "../../package.json" with { type: "json" };
-import { startService, type TestService } from "../support/service.ts";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
-let behindProvider: TestService;
-
-const publicUrl = "https://waggle.example.org";
-
-beforeAll(async () => {
-  service = await startService({ "temporal-ui-url": "https://temporal.example.org/ui/" });
-  behindProvider = await startService({
+const service = givenStarted(() =>
+  startService({ "temporal-ui-url": "https://temporal.example.org/ui/" }),
+);
+const behindProvider = givenStarted(() =>
+  startService({
     "public-url": publicUrl,
     "oidc-issuer": "https://login.example.org/realms/a",
     "oidc-client-id": "waggle",
     "oidc-client-secret": "secret",
     "dataplane-assignment": "manual",
-  });
-});
-afterAll(async () => {
-  await service.stop();
-  await behindProvider.stop();
-});
+  }),
+);
+
+const publicUrl = "https://waggle.example.org";
 
 async function get(headers: Readonly<Record<string, string>> = {}, { url } = service) {
   const response = await fetch(`${url}/v1/deployment`, { headers });

@@ -1,15 +1,12 @@
 // Evaluations over the whole service: reports of runs with every field of the spec, reviews, and
 // reports that a client gives. Source: docs/spec.md, "Evaluation"; docs/decisions.md, 39.5.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const aTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
 

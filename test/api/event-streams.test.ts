@@ -4,7 +4,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { HttpBodySchema } from "../../gen/google/api/httpbody_pb.js";
 import {
   type CreateChatRequest,
@@ -15,7 +15,8 @@ import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../src/base/errors.ts";
 import { parsedBodyKey } from "../../src/access/call.ts";
 import { eventStreamEncoder } from "../../src/transport/rest/server-sent-events.ts";
-import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+import { givenStarted } from "../support/given.ts";
+import { keyOf, startTransport } from "../support/transport.ts";
 
 const generation = { type: "generation", generationId: "g1", sessionId: "s1", stream: true };
 
@@ -66,18 +67,15 @@ const proxy: Partial<ServiceImpl<typeof LlmProxyService>> = {
   },
 };
 
-let service: TestTransport;
-
-beforeAll(async () => {
-  service = await startTransport({
+const service = givenStarted(() =>
+  startTransport({
     services: (router) => {
       router.service(GenerationService, chats);
       router.service(LlmProxyService, proxy as ServiceImpl<typeof LlmProxyService>);
     },
     streamEncoders: [eventStreamEncoder(StreamChatResponseSchema)],
-  });
-});
-afterAll(() => service.stop());
+  }),
+);
 
 function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(service.url + path, {

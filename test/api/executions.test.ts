@@ -1,24 +1,16 @@
 // Executions of runs over REST without a worker: refusals, and the states that requests set. The
 // steps of a worker are in test/workflows. Source: docs/experiments.md, "Execution".
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
 import { givenAnExecutableRun } from "../support/executions.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-  service = await startService({ providers: providersOf(standIn) });
-});
-afterAll(async () => {
-  await service.stop();
-  await standIn.stop();
-});
+const standIn = givenStarted(startOpenAiStandIn);
+const service = givenStarted(() => startService({ providers: providersOf(standIn) }));
 
 describe("the start of an execution", () => {
   test.each([

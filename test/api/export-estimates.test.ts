@@ -1,16 +1,16 @@
 // Pages whose number of matches is estimated, over REST. Source: docs/decisions.md, 15.3.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 let project: MetricProject;
 
 const count = 30;
 
 beforeAll(async () => {
-  service = await startService();
   project = await givenAMetricProject(service);
   const events = Array.from({ length: count }, (_, at) => ({
     event_type: "tool",
@@ -24,7 +24,6 @@ beforeAll(async () => {
   }));
   await project.ok("POST /events/batch", { events });
 });
-afterAll(() => service.stop());
 
 const tools = [{ field: "event_type", operator: "is", value: "tool" }];
 const rare = [...tools, { field: "metadata.kind", operator: "is", value: "rare" }];

@@ -2,15 +2,15 @@
 // Source: docs/decisions.md, 15.2.
 
 import { parquetReadObjects } from "hyparquet";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import { patience } from "../support/patience.ts";
 
 const eventCount = 1_200;
-let service: TestService;
+const service = givenStarted(startService);
 
 beforeAll(async () => {
-  service = await startService();
   for (let sent = 0; sent < eventCount; sent += 300) {
     const events = Array.from({ length: 300 }, (_, index) => ({
       event_id: `e${String(sent + index).padStart(5, "0")}`,
@@ -24,7 +24,6 @@ beforeAll(async () => {
     expect(response.status).toBe(200);
   }
 });
-afterAll(() => service.stop());
 
 function post(path: string, body: unknown, init: RequestInit = {}): Promise<Response> {
   return fetch(service.url + path, {

@@ -2,16 +2,13 @@
 // and the answer where there is no generation.
 // Source: docs/spec.md, "Feedback"; docs/decisions.md, 10, 20.2.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Json = Record<string, unknown>;
 

@@ -13,11 +13,11 @@ import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { commitEffectKey } from "../../src/access/call.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { aKeyPrincipal, startTransport, type TestTransport } from "../support/transport.ts";
 import { patience } from "../support/patience.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let otherPool: Database;
 let here: TestTransport;
 let there: TestTransport;
@@ -27,13 +27,13 @@ let runs = 0;
 let gate: PromiseWithResolvers<undefined> | undefined;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   await testDatabase.database.sql()`create table generations (run integer)`;
   otherPool = openDatabase({ url: testDatabase.url });
   const root = createUuid();
   here = await startServer(testDatabase.database, root);
   there = await startServer(otherPool, root);
 });
+
 beforeEach(() => {
   gate = undefined;
   runs = 0;
@@ -41,7 +41,6 @@ beforeEach(() => {
 afterAll(async () => {
   await Promise.all([here.stop(), there.stop()]);
   await otherPool.close();
-  await testDatabase.drop();
 });
 
 function startServer(database: Database, projectId: string): Promise<TestTransport> {

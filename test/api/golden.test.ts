@@ -21,9 +21,10 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
 import { formatTimeText } from "../../src/transport/rest/answer-times.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenAKey } from "../support/keys.ts";
 import { encryptionKeyFlag } from "../support/alerts.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { nowhere } from "./access-rows.ts";
@@ -31,7 +32,7 @@ import type { Case, Request } from "./golden-case.ts";
 import { cases, sessionId } from "./golden-cases.ts";
 
 let service: TestService;
-let standIn: StandIn;
+const standIn = givenStarted(startOpenAiStandIn);
 let sessions: Http2SessionManager;
 let transports: Readonly<Record<TransportName, Transport>>;
 
@@ -39,7 +40,6 @@ const transportNames = ["Connect JSON", "Connect binary", "gRPC", "gRPC-Web"] as
 type TransportName = (typeof transportNames)[number];
 
 beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
   const openai = { provider: "openai", base_url: standIn.url, api_key: "sk-golden" };
   service = await startService({
     providers: JSON.stringify({ openai }),
@@ -55,10 +55,10 @@ beforeAll(async () => {
     "gRPC-Web": createGrpcWebTransport({ baseUrl: service.url, httpVersion: "1.1" }),
   };
 });
+
 afterAll(async () => {
   sessions.abort();
   await service.stop();
-  await standIn.stop();
 });
 
 type Stage = {

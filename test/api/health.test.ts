@@ -8,7 +8,7 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import {
   Health,
@@ -16,23 +16,20 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.js";
 import type { HealthCheckResponse } from "../../gen/grpc/health/v1/health_pb.js";
 import { healthWatchesPerConnectionMax } from "../../src/base/limits.ts";
+import { givenStarted } from "../support/given.ts";
 import { patience } from "../support/patience.ts";
 import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
+
 const left = new AbortController();
 const sessions: Http2SessionManager[] = [];
 
-beforeAll(async () => {
-  service = await startService();
-});
 afterEach(() => {
   for (const session of sessions.splice(0)) session.abort();
 });
 afterAll(async () => {
   left.abort();
-  await service.stop();
 });
 
 /** A client with a connection of its own. */

@@ -3,18 +3,15 @@
 import { randomUUID } from "node:crypto";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createIdempotency } from "../../src/access/idempotency/idempotency.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
-import { startService, type TestService } from "../support/service.ts";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 async function post(path: string, key: string, body: unknown, bearer = service.projectKey) {
   const response = await fetch(service.url + path, {

@@ -1,19 +1,14 @@
 // Events and spans of type session inside another session, over every way in: each is stored with
 // that type, and is no session. Source: docs/decisions.md, 38.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 async function call(method: string, path: string, body?: unknown) {
   const headers = { authorization: `Bearer ${service.projectKey}` };

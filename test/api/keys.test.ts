@@ -2,23 +2,16 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createUuid } from "../../src/base/ids.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(async () => {
-  await service.stop();
-});
+const service = givenStarted(startService);
 
 type Answer = { readonly status: number; readonly body: AnswerBody };
 type AnswerBody = {

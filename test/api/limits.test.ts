@@ -10,28 +10,22 @@ import {
   createConnectTransport,
   createGrpcTransport,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { bodyBytesMaxDefault } from "../../src/base/limits.ts";
+import { givenStarted } from "../support/given.ts";
 import { openRaw } from "../support/socket.ts";
-import {
-  keyOf,
-  otherProjectKey,
-  startTransport,
-  type TestTransport,
-} from "../support/transport.ts";
+import { keyOf, otherProjectKey, startTransport } from "../support/transport.ts";
 
 const recordMax = 200_000;
 const batchMax = 400_000;
-let service: TestTransport;
-beforeAll(async () => {
-  service = await startTransport({
+const service = givenStarted(() =>
+  startTransport({
     bodyLimits: { ...bodyBytesMaxDefault, record: recordMax, batch: batchMax },
     bytesInFlightMax: 2_000_000,
-  });
-});
-afterAll(() => service.stop());
+  }),
+);
 
 const authorization = keyOf("project");
 

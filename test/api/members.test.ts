@@ -2,21 +2,20 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
 import type { People } from "../../src/access/people.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenAKey, scopeOfOrg } from "../support/keys.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 let people: People;
 beforeAll(async () => {
-  service = await startService();
   people = createLocalPeople(service.database, await loadManifest(undefined));
 });
-afterAll(() => service.stop());
 
 type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> };
 type Caller = { readonly key: string } | { readonly token: string };

@@ -1,23 +1,16 @@
 // GET /v1/metrics/{id}/status over the whole service: how a metric fares. Runs are committed as a
 // worker would. Source: docs/decisions.md, 25.1; docs/evaluators.md.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { composeEvaluation, openChunk } from "../support/evaluation.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-let evaluation: ReturnType<typeof composeEvaluation>;
-beforeAll(async () => {
-  service = await startService();
-  evaluation = composeEvaluation(service.database);
-});
-afterAll(async () => {
-  await evaluation.stop();
-  await service.stop();
-});
+const service = givenStarted(startService);
+const evaluation = givenStarted(() => composeEvaluation(service.database));
 
 type Json = Record<string, unknown>;
 

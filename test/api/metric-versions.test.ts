@@ -3,24 +3,22 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MetricVersionService } from "../../gen/waggle/v1/metric_version_pb.js";
+import { givenStarted } from "../support/given.ts";
 import {
   anEvaluator,
   givenAMetricProject,
   type MetricProject,
   warmSandbox,
 } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 
 beforeAll(async () => {
-  service = await startService();
   await warmSandbox(service);
 });
-
-afterAll(() => service.stop());
 
 const question = { name: "kind", type: "HUMAN", criteria: "Is it kind?" } as const;
 

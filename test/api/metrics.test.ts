@@ -3,19 +3,17 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MetricService } from "../../gen/waggle/v1/metric_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { anEvaluator, givenAMetricProject, warmSandbox } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(() => startService({ "evaluator-code-max": "2000" }));
 
 beforeAll(async () => {
-  service = await startService({ "evaluator-code-max": "2000" });
   await warmSandbox(service);
 });
-
-afterAll(() => service.stop());
 
 const judge = {
   name: "tone",

@@ -1,15 +1,12 @@
 // Names of what a project holds, over the whole service. Source: docs/decisions.md, 28.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { encryptionKeyFlag } from "../support/alerts.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService({ "encryption-keys": encryptionKeyFlag });
-});
-afterAll(() => service.stop());
+const service = givenStarted(() => startService({ "encryption-keys": encryptionKeyFlag }));
 
 const parameters = { call_type: "chat", model: "gpt-4o", hyperparameters: {}, template: [] };
 

@@ -1,18 +1,13 @@
 // Configurations, tools and projects as older clients ask for them, over the whole service.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { hashContent } from "../../src/base/versions.ts";
+import { givenStarted } from "../support/given.ts";
 import { aConfiguration } from "../support/configurations.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 

@@ -1,18 +1,13 @@
 // Metrics of older clients, which send `criteria`, `code_snippet` and `prompt` side by side.
 // Source: docs/decisions.md, 22.9.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const texts = {
   criteria: "Is the answer polite?",

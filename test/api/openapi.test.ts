@@ -2,6 +2,7 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 type Parameter = { readonly name: string; readonly in: string; readonly required?: boolean };
@@ -26,13 +27,11 @@ type Document = {
 const jsonType = "application/json";
 const tracesBytesMax = 5_000;
 
-let service: TestService;
+const service = givenStarted(() => startService({ "body-traces-max": String(tracesBytesMax) }));
 let document: Document;
 beforeAll(async () => {
-  service = await startService({ "body-traces-max": String(tracesBytesMax) });
   document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document;
 });
-afterAll(() => service.stop());
 
 /** Returns what is wrong with a value by a schema of the document. */
 function faults(schema: object, value: unknown): unknown {

@@ -1,6 +1,7 @@
 // OTLP from the wire to reading back: recorded exports, encodings, retries, order, bad spans. The
 // standard exporters are in test/clients/otlp-exporters.test.ts.
 
+import { givenStarted } from "../support/given.ts";
 import { parseTraces } from "../support/spans.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   ExportTraceServiceRequestSchema,
   ExportTraceServiceResponseSchema,
@@ -17,15 +18,9 @@ import {
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import type { JsonObject } from "../../src/base/json.ts";
 import { deriveEventId, deriveSessionId } from "../../src/tracing/spans/identity.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 const json = "application/json";
 const protobuf = "application/x-protobuf";

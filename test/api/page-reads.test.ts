@@ -1,17 +1,13 @@
 // What pages read of long sessions and of many events: skeletons in pages, events by their ids, and
 // the values of a field. Source: docs/decisions.md, 57.3, 57.4.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Json = Readonly<Record<string, unknown>>;
 

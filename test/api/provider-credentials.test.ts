@@ -3,22 +3,17 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { anEncryptionKey } from "../support/credentials.ts";
 import { givenAProject } from "../support/project.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { type Tenant, withKey } from "../support/tenants.ts";
 
 const key = anEncryptionKey("main");
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ "encryption-keys": key.text });
-});
-
-afterAll(() => service.stop());
+const service = givenStarted(() => startService({ "encryption-keys": key.text }));
 
 type Answer = {
   readonly status: number;

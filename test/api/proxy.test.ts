@@ -4,20 +4,19 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { LlmProxyService } from "../../gen/waggle/v1/llm_proxy_pb.js";
 import { eventValuesMax } from "../../src/base/limits.ts";
 import { deriveEventId } from "../../src/tracing/spans/identity.ts";
-import { direct, lastOf, type Proxied, providerKey, startProxied } from "../support/proxied.ts";
+import { givenStarted } from "../support/given.ts";
+import { direct, lastOf, providerKey, startProxied } from "../support/proxied.ts";
 import { callRest } from "../support/read-back.ts";
 
-let proxied: Proxied;
-beforeAll(async () => {
-  proxied = await startProxied({
+const proxied = givenStarted(() =>
+  startProxied({
     "model-aliases": JSON.stringify({ fast: ["up/m", "second/m"] }),
-  });
-});
-afterAll(() => proxied.stop());
+  }),
+);
 
 const messages = [{ role: "user", content: "How is the weather?" }];
 

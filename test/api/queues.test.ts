@@ -2,16 +2,13 @@
 // for several people, their scores, what stands on the event, and agreement.
 // Source: docs/queues.md; docs/decisions.md, 45.1 to 45.5.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Json = Readonly<Record<string, unknown>>;
 type Item = {

@@ -2,24 +2,23 @@
 // Source: docs/decisions.md, 5, 9 and 37.1.
 
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { eventValuesMax, metadataValuesMax } from "../../src/base/limits.ts";
 import { deriveEventId } from "../../src/tracing/spans/identity.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
+
 /** An event that is no session. */
 const eventId = createUuid();
 
 beforeAll(async () => {
-  service = await startService();
   await post("/events", { event: { event_id: eventId, event_type: "tool", inputs: {} } });
 });
-
-afterAll(() => service.stop());
 
 function post(path: string, body: unknown) {
   const headers = { authorization: `Bearer ${service.projectKey}` };

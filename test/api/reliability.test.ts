@@ -1,25 +1,18 @@
 // GET /v1/metrics/{id}/reliability: a judge's scores beside those of people. The tests commit
 // scores as a worker would. Source: docs/judges.md; docs/decisions.md, 46.2 to 46.4.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createByteBudget } from "../../src/base/byte-budget.ts";
 import { createReliability } from "../../src/evaluation/reliability/reliability.ts";
 import type { Score } from "../../src/evaluation/scores/score.ts";
+import { givenStarted } from "../support/given.ts";
 import { composeEvaluation, runOnEvent } from "../support/evaluation.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-let evaluation: ReturnType<typeof composeEvaluation>;
-beforeAll(async () => {
-  service = await startService();
-  evaluation = composeEvaluation(service.database);
-});
-afterAll(async () => {
-  await evaluation.stop();
-  await service.stop();
-});
+const service = givenStarted(startService);
+const evaluation = givenStarted(() => composeEvaluation(service.database));
 
 let project: MetricProject;
 beforeEach(async () => {

@@ -2,21 +2,14 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ApiKeyService } from "../../gen/waggle/v1/api_key_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(async () => {
-  await service.stop();
-});
+const service = givenStarted(startService);
 
 type Answer = {
   readonly status: number;

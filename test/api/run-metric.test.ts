@@ -4,21 +4,23 @@
 
 import { ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
-import { type ChatService, providerKey, startChatService } from "../support/chats.ts";
+import { providerKey, startChatService } from "../support/chats.ts";
 
-let chats: ChatService;
+const chats = givenStarted(() =>
+  startChatService({ "provider-attempts": "1", "evaluator-time-limit-ms": "3000" }),
+);
+
 beforeAll(async () => {
-  chats = await startChatService({ "provider-attempts": "1", "evaluator-time-limit-ms": "3000" });
   // The first run ever on a machine makes what later ones start from.
   await run({ metric: python("result = 1"), event });
 }, 300_000);
-beforeEach(() => chats.standIn.clear());
-afterAll(() => chats.stop());
 
+beforeEach(() => chats.standIn.clear());
 type Json = Record<string, unknown>;
 type Headers = Record<string, string>;
 

@@ -1,15 +1,12 @@
 // Experiment runs over the whole service, in the shapes that published clients send and read.
 // Source: the published clients of this API; docs/experiments.md; docs/decisions.md, 27, 39.3.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Json = Readonly<Record<string, unknown>>;
 type Listed = readonly Json[];

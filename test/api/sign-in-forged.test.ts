@@ -1,32 +1,25 @@
 // ID tokens with a good signature and unusable claims: a refused sign-in, never a failure of the
 // service.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { openBrowser } from "../support/browser.ts";
 import type { Browser, BrowserAnswer } from "../support/browser.ts";
 import { startForgingProvider } from "../support/forging-provider.ts";
-import type { ForgingProvider } from "../support/forging-provider.ts";
 import { clientId, clientSecret } from "../support/identity-provider.ts";
 import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
 
 const origin = "http://waggle.test";
-let provider: ForgingProvider;
-let service: TestService;
-
-beforeAll(async () => {
-  provider = await startForgingProvider();
-  service = await startService({
+const provider = givenStarted(startForgingProvider);
+const service = givenStarted(() =>
+  startService({
     "public-url": origin,
     "oidc-issuer": provider.issuer,
     "oidc-client-id": clientId,
     "oidc-client-secret": clientSecret,
-  });
-});
-afterAll(async () => {
-  await service.stop();
-  await provider.stop();
-});
+  }),
+);
+
 afterEach(() => provider.forge({}));
 
 /** Signs in with a forged answer of the provider; returns Waggle's answer to the browser. */

@@ -1,28 +1,24 @@
 // One-time links, where no identity provider is configured.
 
 import type { Actor } from "../../src/base/actor.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { createSignInLinks, type SignInLinks } from "../../src/access/sign-in/links.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
+import { givenStarted } from "../support/given.ts";
 import { type Browser, type BrowserAnswer, openBrowser } from "../support/browser.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const email = "admin@localhost";
 const actor: Actor = { type: "operator", id: "tester", name: "command line (tester)" };
 
-let service: TestService;
+const service = givenStarted(startService);
 let links: SignInLinks;
 
 beforeAll(async () => {
-  service = await startService();
   const { database } = service;
   const people = createLocalPeople(database, await loadManifest(undefined));
   links = createSignInLinks({ database, ...people });
-});
-
-afterAll(async () => {
-  await service.stop();
 });
 
 function press(

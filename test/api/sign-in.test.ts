@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
+import { givenStarted } from "../support/given.ts";
 import type { Account } from "../support/identity-provider.ts";
 import { type SignInSetup, startSignIn } from "../support/sign-in.ts";
 
@@ -24,15 +25,7 @@ const threeHoursMs = 3 * 3_600_000;
 /** For the clocks of two machines and the time of the test itself. */
 const slackMs = 60_000;
 
-let setup: SignInSetup;
-
-beforeAll(async () => {
-  setup = await startSignIn({ accounts });
-});
-
-afterAll(async () => {
-  await setup.stop();
-});
+const setup = givenStarted(() => startSignIn({ accounts }));
 
 async function expiresAtMsOf(email: string): Promise<number> {
   const [row] = await setup.service.database.sql()<{ expiresAt: Date }[]>`

@@ -8,11 +8,11 @@ import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 
-let given: TestDatabase;
+const given = givenTestDatabase();
 let database: Database;
 let core: Core;
 let app: Awaited<ReturnType<typeof createApp>>;
@@ -22,7 +22,6 @@ let unlock: () => void;
 let locked: Promise<void>;
 
 beforeAll(async () => {
-  given = await createTestDatabase();
   database = openDatabase({ url: given.url, statementTimeoutMs: 200 });
   const config = readConfig({ port: "0", "operator-port": "0" }, {});
   const logger = createLogger("fatal");
@@ -44,13 +43,13 @@ beforeAll(async () => {
   });
   await isLocked.promise;
 });
+
 afterAll(async () => {
   unlock();
   await locked;
   await app.close();
   await core.close();
   await database.close();
-  await given.drop();
 });
 
 const filters = [{ field: "metadata.a", operator: "exists" }];

@@ -6,19 +6,13 @@ import { connect as connectHttp2 } from "node:http2";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { ServiceError } from "../../src/base/errors.ts";
-import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
+import { givenStarted } from "../support/given.ts";
+import { keyOf, startTransport } from "../support/transport.ts";
 
-let service: TestTransport;
-let produced = 0;
-let isEnded = false;
-beforeEach(() => {
-  produced = 0;
-  isEnded = false;
-});
-beforeAll(async () => {
-  service = await startTransport({
+const service = givenStarted(() =>
+  startTransport({
     async *streamEvents({ projections: [pause] }) {
       try {
         for (;;) {
@@ -32,10 +26,14 @@ beforeAll(async () => {
         isEnded = true;
       }
     },
-  });
+  }),
+);
+let produced = 0;
+let isEnded = false;
+beforeEach(() => {
+  produced = 0;
+  isEnded = false;
 });
-afterAll(() => service.stop());
-
 const headers = { authorization: keyOf("project") };
 type Opened = { readonly body: Readable; readonly cut: () => void };
 

@@ -15,7 +15,7 @@ import {
 } from "@connectrpc/connect-node";
 import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { Health, HealthCheckResponse_ServingStatus } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
@@ -23,29 +23,11 @@ import * as alphaReflection from "../../gen/grpc/reflection/v1alpha/reflection_p
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { ServiceError } from "../../src/base/errors.ts";
-import {
-  keyOf,
-  startTransport,
-  type TestTransport,
-  unverifiableKey,
-} from "../support/transport.ts";
+import { givenStarted } from "../support/given.ts";
+import { keyOf, startTransport, unverifiableKey } from "../support/transport.ts";
 
-let service: TestTransport;
-let isReady = true;
-let degraded: readonly string[] = [];
-/** Milliseconds that the last update was given. */
-let givenMs: number | undefined;
-
-const rejections = [
-  "events[0]: bad",
-  `events[1].${"x".repeat(300)}: bad`,
-  "the events are bad: all",
-  `events[3].inputs: is ${"\u{1f41d}".repeat(200)}`,
-  "events[4]: bad",
-];
-
-beforeAll(async () => {
-  service = await startTransport({
+const service = givenStarted(() =>
+  startTransport({
     corsOrigins: ["https://app.example.org"],
     readiness: () =>
       Promise.resolve(
@@ -76,9 +58,20 @@ beforeAll(async () => {
       if (fail === "fail") throw new ServiceError("DATABASE_UNAVAILABLE", "gone");
       yield { item: { case: "end", value: { done: true, count: 3 } } };
     },
-  });
-});
-afterAll(() => service.stop());
+  }),
+);
+let isReady = true;
+let degraded: readonly string[] = [];
+/** Milliseconds that the last update was given. */
+let givenMs: number | undefined;
+
+const rejections = [
+  "events[0]: bad",
+  `events[1].${"x".repeat(300)}: bad`,
+  "the events are bad: all",
+  `events[3].inputs: is ${"\u{1f41d}".repeat(200)}`,
+  "events[4]: bad",
+];
 
 const auth = { authorization: keyOf("project") };
 

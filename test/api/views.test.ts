@@ -1,18 +1,14 @@
 // Saved views and dashboards over the whole service, as signed-in people and keys use them.
 // Source: docs/decisions.md, 57.1, 57.2.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { addChart } from "../support/charts.ts";
 import { givenAProject } from "../support/project.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { type Credential, type Tenant, withKey, withSignIn } from "../support/tenants.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 type Json = Readonly<Record<string, unknown>>;
 

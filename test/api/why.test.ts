@@ -2,24 +2,17 @@
 // event, or the reason why there is none. The tests commit runs as a worker would.
 // Source: docs/decisions.md, 10, 26; docs/evaluators.md, "Why".
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { isSampled, samplingNumber } from "../../src/evaluation/online/sampling.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
+import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { composeEvaluation, runOnEvent } from "../support/evaluation.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
-let evaluation: ReturnType<typeof composeEvaluation>;
-beforeAll(async () => {
-  service = await startService();
-  evaluation = composeEvaluation(service.database);
-});
-afterAll(async () => {
-  await evaluation.stop();
-  await service.stop();
-});
+const service = givenStarted(startService);
+const evaluation = givenStarted(() => composeEvaluation(service.database));
 
 type Json = Record<string, unknown>;
 

@@ -1,26 +1,17 @@
 // Charts, alerts and evaluators in a real browser.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { anAlert, encryptionKeyFlag, startReceiver } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
-import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { givenApp, looks } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 import { findSideways } from "./support/sideways.ts";
 
-let receiver: Receiver;
-let standIn: StandIn;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  standIn = await startOpenAiStandIn();
-});
-
-afterAll(async () => {
-  await receiver.stop();
-  await standIn.stop();
-});
+const receiver = givenStarted(startReceiver);
+const standIn = givenStarted(startOpenAiStandIn);
 
 const app = givenApp({
   flags: () => ({

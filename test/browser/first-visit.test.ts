@@ -5,24 +5,19 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { execPath } from "node:process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { installPython, pythonOf, sayMissing } from "../clients/environment.ts";
 import { programTimeoutMs, runProgram } from "../clients/program.ts";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
-import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
 import { givenApp, looks } from "./support/given-app.ts";
 
 const run = promisify(execFile);
 const root = resolve(import.meta.dirname, "../..");
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
-
-afterAll(() => standIn.stop());
+const standIn = givenStarted(startOpenAiStandIn);
 
 const app = givenApp({ flags: () => ({ providers: providersOf(standIn) }) });
 

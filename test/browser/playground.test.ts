@@ -1,18 +1,13 @@
 // The playground in a real browser, with a stand-in provider behind the real service.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
 import { patience } from "../support/patience.ts";
-import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { allLooks, givenApp } from "./support/given-app.ts";
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
-
-afterAll(() => standIn.stop());
+const standIn = givenStarted(startOpenAiStandIn);
 
 const app = givenApp({ flags: () => ({ providers: providersOf(standIn) }) });
 

@@ -3,21 +3,16 @@
 import { execFile } from "node:child_process";
 import { env } from "node:process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
-import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import type { TestApp } from "./support/app.ts";
 import { givenApp, looks } from "./support/given-app.ts";
 
 const run = promisify(execFile);
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
-
-afterAll(() => standIn.stop());
+const standIn = givenStarted(startOpenAiStandIn);
 
 async function prepare(app: TestApp): Promise<void> {
   await app.call("POST", "/v1/configurations", {

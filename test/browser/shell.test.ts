@@ -1,20 +1,15 @@
 // The frame of the web app in a real browser: sign-in, palette, keys, theme, narrow windows.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
-import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { givenApp } from "./support/given-app.ts";
 import { seedSessions } from "./support/seed.ts";
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
-
-afterAll(() => standIn.stop());
+const standIn = givenStarted(startOpenAiStandIn);
 
 const app = givenApp({
   flags: () => ({ providers: providersOf(standIn) }),

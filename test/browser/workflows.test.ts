@@ -1,25 +1,16 @@
 // What workflows do, as a person follows it in a real browser, on a real Temporal.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { anAlert, encryptionKeyFlag, startReceiver } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
 import { givenWorker } from "../support/given-worker.ts";
-import { startOpenAiStandIn, type StandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenADataplane, givenEvents, type TestDataplane } from "../support/workflows.ts";
 import { givenApp } from "./support/given-app.ts";
 
-let standIn: StandIn;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-  receiver = await startReceiver();
-});
-
-afterAll(async () => {
-  await standIn.stop();
-  await receiver.stop();
-});
+const standIn = givenStarted(startOpenAiStandIn);
+const receiver = givenStarted(startReceiver);
 
 const flags = () => ({
   "temporal-ui-url": "https://temporal.example.org",

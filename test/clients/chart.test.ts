@@ -4,7 +4,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import {
   chartToolsTimeoutMs,
@@ -13,6 +13,7 @@ import {
   projectFolder,
   pythonOf,
   sayMissing,
+  skipTestsWhere,
 } from "./environment.ts";
 import { mustRun, runProgram } from "./program.ts";
 
@@ -91,9 +92,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+skipTestsWhere(() => environment.missing);
 
 /** Kinds of the chart, as the package names their schemas. */
 const schemas = [

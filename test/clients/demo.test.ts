@@ -4,19 +4,15 @@ import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import { compare, type Expected, type Node, type Session } from "../demo/compare.ts";
 import { runProgram } from "./program.ts";
 
 const demoPath = join(import.meta.dirname, "../demo/main.ts");
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startService);
 
 async function runDemo(words: readonly string[], cwd?: string) {
   const { code, stdout, stderr } = await runProgram({

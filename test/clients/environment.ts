@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { TestContext } from "vitest";
+import { beforeEach, type TestContext } from "vitest";
 import { type Command, programTimeoutMs, readReport, runProgram } from "./program.ts";
 
 export const projectFolder = join(import.meta.dirname, "../..");
@@ -223,6 +223,14 @@ function isRunning(pid: number): boolean {
 /** Says why a file's tests are skipped, where a reader of the log will see it. */
 export function sayMissing(title: string, { missing }: { readonly missing?: string }): void {
   if (missing !== undefined) process.stderr.write(`skipped: ${title}: ${missing}\n`);
+}
+
+/** Registers a hook that skips tests where something is missing, which `sayMissing` has said. */
+export function skipTestsWhere(missingOf: () => string | undefined): void {
+  beforeEach(({ skip }) => {
+    const missing = missingOf();
+    if (missing !== undefined) skip(missing);
+  });
 }
 
 /** Skips a test where something is missing, and says why as `sayMissing` does. */

@@ -4,7 +4,7 @@
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
 import {
   compileTimeoutMs,
@@ -12,6 +12,7 @@ import {
   installGo,
   projectFolder,
   sayMissing,
+  skipTestsWhere,
 } from "./environment.ts";
 import { tryKeys } from "./keys.ts";
 import { mustRun, programTimeoutMs, readReport } from "./program.ts";
@@ -52,9 +53,7 @@ afterAll(async () => {
   await service?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+skipTestsWhere(() => environment.missing);
 
 /** Generates the client in a copy, and compiles it with its page and the programs of the tests. */
 async function build(): Promise<void> {

@@ -2,11 +2,18 @@
 // refuses answers that are not as they were published.
 // Source: the published client; docs/decisions.md, 47.2.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { givenAProject } from "../support/project.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
-import { type Environment, honeyhiveReport, installPython, sayMissing } from "./environment.ts";
+import {
+  type Environment,
+  honeyhiveReport,
+  installPython,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -21,12 +28,7 @@ type Way = {
 };
 type Report = { readonly current: Way; readonly older: Way; readonly least: Answer };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-}, programTimeoutMs);
-afterAll(() => service?.stop());
+const service = givenStarted(startService);
 
 describe("PyPI honeyhive 1.7.0", () => {
   let environment: Environment;
@@ -47,9 +49,7 @@ describe("PyPI honeyhive 1.7.0", () => {
       tenant.projectId,
     ]);
   }, programTimeoutMs);
-  beforeEach(({ skip }) => {
-    if (environment.missing !== undefined) skip(environment.missing);
-  });
+  skipTestsWhere(() => environment.missing);
 
   test.each(["current", "older"] as const)("keeps a chart on the %s path", (way) => {
     const { created, seen, updated, listed, deleted, absent } = report[way];

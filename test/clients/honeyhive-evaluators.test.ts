@@ -3,10 +3,11 @@
 // Source: the published clients; docs/experiments.md.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { newDataset } from "../support/dataset-files.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 import { startWorker, type TestWorker } from "../support/worker.ts";
 import { targetOf } from "../support/workflows.ts";
@@ -23,14 +24,13 @@ import { programTimeoutMs } from "./program.ts";
 type Json = Readonly<Record<string, unknown>>;
 type Runs = { readonly both: string; readonly server: string };
 
-let service: TestService;
+const service = givenStarted(startService);
 let temporal: Awaited<ReturnType<typeof startTestTemporal>> | undefined;
 let worker: TestWorker | undefined;
 let project: MetricProject;
 let datasetId: string;
 
 beforeAll(async () => {
-  service = await startService();
   temporal = await startTestTemporal();
   sayMissing("honeyhive with evaluators", temporal);
   if (temporal.missing !== undefined) return;
@@ -41,10 +41,10 @@ beforeAll(async () => {
   for (const metric of metrics) await project.make({ ...metric, ...onTheRun });
   datasetId = await givenADataset(project);
 }, programTimeoutMs);
+
 afterAll(async () => {
   await worker?.stop();
   if (temporal?.missing === undefined) await temporal?.stop();
-  await service.stop();
 });
 
 const metrics = [

@@ -3,8 +3,9 @@
 // refuse answers that are not as they were published.
 // Source: the published clients; docs/experiments.md; docs/decisions.md, 27 and 39.4.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import {
   type Environment,
   honeyhiveReport,
@@ -12,6 +13,7 @@ import {
   installPython,
   nodeReport,
   sayMissing,
+  skipTestsWhere,
 } from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
@@ -44,12 +46,7 @@ type Report = {
   readonly logged: readonly string[];
 };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-}, programTimeoutMs);
-afterAll(() => service?.stop());
+const service = givenStarted(startService);
 
 const namesOf = ({ evaluations }: Runs): unknown[] => evaluations.map(({ name }) => name);
 
@@ -66,9 +63,7 @@ describe("PyPI honeyhive 1.7.0", () => {
       service.projectKey,
     ]);
   }, programTimeoutMs);
-  beforeEach(({ skip }) => {
-    if (environment.missing !== undefined) skip(environment.missing);
-  });
+  skipTestsWhere(() => environment.missing);
 
   test("logs no warning and no error", () => {
     expect(report.logged).toEqual([]);
@@ -166,9 +161,7 @@ describe("npm honeyhive 1.0.42", () => {
       service.projectName,
     ]);
   }, programTimeoutMs);
-  beforeEach(({ skip }) => {
-    if (environment.missing !== undefined) skip(environment.missing);
-  });
+  skipTestsWhere(() => environment.missing);
 
   test("keeps datasets and datapoints", () => {
     expect(report).toMatchObject({

@@ -1,9 +1,16 @@
 // Every public method of PyPI honeyhive 1.7.0's client, under all of its names. The client refuses
 // answers that are not as they were published. Source: the published clients.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
-import { type Environment, honeyhiveReport, installPython, sayMissing } from "./environment.ts";
+import { beforeAll, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
+import {
+  type Environment,
+  honeyhiveReport,
+  installPython,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
 type Report = {
@@ -13,12 +20,11 @@ type Report = {
   readonly called: number;
 };
 
-let service: TestService;
+const service = givenStarted(startService);
 let environment: Environment;
 let report: Report;
 
 beforeAll(async () => {
-  service = await startService();
   environment = await installPython("honeyhive.txt");
   sayMissing("PyPI honeyhive 1.7.0", environment);
   if (environment.missing !== undefined) return;
@@ -27,10 +33,8 @@ beforeAll(async () => {
     service.projectKey,
   ]);
 }, programTimeoutMs);
-afterAll(() => service?.stop());
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+
+skipTestsWhere(() => environment.missing);
 
 test("every method is called and gets what it expects", () => {
   expect(report.faults).toEqual([]);

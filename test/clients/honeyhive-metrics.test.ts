@@ -2,14 +2,16 @@
 // clients refuse answers that are not as they were published.
 // Source: the published clients; docs/decisions.md, 22.1 and 23.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import {
   honeyhiveReport,
   installNode,
   installPython,
   nodeReport,
   sayMissing,
+  skipTestsWhere,
 } from "./environment.ts";
 import type { Environment } from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
@@ -22,12 +24,7 @@ type NodeReport = {
 };
 type PythonReport = Readonly<Record<string, unknown>>;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-}, programTimeoutMs);
-afterAll(() => service?.stop());
+const service = givenStarted(startService);
 
 /** Makes a metric as the documentation writes it, beside those of the client. */
 async function makeByHand(): Promise<void> {
@@ -85,9 +82,7 @@ describe("npm honeyhive 1.0.42", () => {
       service.projectName,
     ]);
   }, programTimeoutMs);
-  beforeEach(({ skip }) => {
-    if (environment.missing !== undefined) skip(environment.missing);
-  });
+  skipTestsWhere(() => environment.missing);
 
   test("creates metrics of each type and reads them", () => {
     expect(report.created).toMatchObject([
@@ -127,9 +122,7 @@ describe("PyPI honeyhive 1.7.0", () => {
       service.projectKey,
     ]);
   }, programTimeoutMs);
-  beforeEach(({ skip }) => {
-    if (environment.missing !== undefined) skip(environment.missing);
-  });
+  skipTestsWhere(() => environment.missing);
 
   test("creates, changes and lists metrics, those with filters by hand too", () => {
     const byHand = { field: "outputs.content", operator: "exists", value: null, type: "string" };

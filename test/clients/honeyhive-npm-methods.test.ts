@@ -1,9 +1,16 @@
 // Every public method of npm honeyhive 1.0.42 that reaches the server. Its client refuses answers
 // that are not as they were published. Source: the published client; docs/decisions.md, 44.4.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
-import { type Environment, installNode, nodeReport, sayMissing } from "./environment.ts";
+import { beforeAll, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
+import {
+  type Environment,
+  installNode,
+  nodeReport,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
 type Report = {
@@ -17,12 +24,11 @@ type Report = {
   readonly complaints: readonly string[];
 };
 
-let service: TestService;
+const service = givenStarted(startService);
 let environment: Environment;
 let report: Report;
 
 beforeAll(async () => {
-  service = await startService();
   environment = await installNode();
   sayMissing("npm honeyhive 1.0.42", environment);
   if (environment.missing !== undefined) return;
@@ -32,10 +38,8 @@ beforeAll(async () => {
     service.projectName,
   ]);
 }, programTimeoutMs);
-afterAll(() => service?.stop());
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+
+skipTestsWhere(() => environment.missing);
 
 test("every method is called and gets what it expects", () => {
   expect(report.faults).toEqual([]);

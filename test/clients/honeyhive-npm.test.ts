@@ -1,9 +1,15 @@
 // npm honeyhive 1.0.42 as its users write it: its events are readable through its own client, which
 // validates every answer. Source: the published client; docs/decisions.md, 3 and 11.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
-import { installNode, nodeReport, sayMissing, type Environment } from "./environment.ts";
+import {
+  type Environment,
+  installNode,
+  nodeReport,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
 const title = "npm honeyhive 1.0.42";
@@ -46,9 +52,7 @@ beforeAll(async () => {
   ]);
 }, programTimeoutMs);
 afterAll(() => service?.stop());
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+skipTestsWhere(() => environment.missing);
 
 function eventIn({ events }: Page, name: string): ClientEvent {
   const event = events.find(({ eventName }) => eventName === name);

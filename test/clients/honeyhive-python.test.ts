@@ -1,10 +1,16 @@
 // PyPI honeyhive 1.7.0 as its users write it: its events are readable by itself and by others.
 // Source: the published client; docs/decisions.md, 6 and 11.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ReadEvent } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
-import { honeyhiveReport, installPython, sayMissing, type Environment } from "./environment.ts";
+import {
+  type Environment,
+  honeyhiveReport,
+  installPython,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
 const title = "PyPI honeyhive 1.7.0";
@@ -39,9 +45,7 @@ beforeAll(async () => {
   ]);
 }, programTimeoutMs);
 afterAll(() => service?.stop());
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+skipTestsWhere(() => environment.missing);
 
 function exported(name: string): ReadEvent {
   const event = report.exported.find(({ event_name }) => event_name === name);

@@ -2,9 +2,16 @@
 // new queue, and refuses answers that are not as they were published. npm honeyhive 1.0.42 has no
 // queues. Source: the published clients; docs/decisions.md, 45.1 and 45.5.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
-import { type Environment, honeyhiveReport, installPython, sayMissing } from "./environment.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
+import {
+  type Environment,
+  honeyhiveReport,
+  installPython,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 
 type Queue = Readonly<Record<string, unknown>>;
@@ -21,12 +28,7 @@ type Report = {
   readonly absent: number;
 };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService();
-}, programTimeoutMs);
-afterAll(() => service?.stop());
+const service = givenStarted(startService);
 
 async function send(route: string, body?: unknown): Promise<unknown> {
   const [method = "", path = ""] = route.split(" ");
@@ -62,9 +64,7 @@ describe("PyPI honeyhive 1.7.0", () => {
       service.projectKey,
     ]);
   }, programTimeoutMs);
-  beforeEach(({ skip }) => {
-    if (environment.missing !== undefined) skip(environment.missing);
-  });
+  skipTestsWhere(() => environment.missing);
 
   test("creates a queue and reads it back", () => {
     const { created, got, later, updated } = report;

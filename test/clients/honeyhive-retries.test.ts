@@ -1,10 +1,11 @@
 // Exports of the published clients while the database refuses reads of events: the service says
 // that it cannot answer, and the clients try again until it can. Source: the published clients.
 
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { type MetricProject, givenAMetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import {
   honeyhiveReport,
   installNode,
@@ -16,18 +17,16 @@ import { programTimeoutMs } from "./program.ts";
 
 type Report = { readonly total: number; readonly events: number };
 
-let service: TestService;
+const service = givenStarted(startService);
 let project: MetricProject;
 const sessionId = "5e551000-0000-4000-8000-000000000001";
 
 beforeAll(async () => {
-  service = await startService();
   project = await givenAMetricProject(service);
   // With their session they are three.
   const event = { event_type: "tool", source: "test", session_id: sessionId, inputs: {} };
   await project.ok("POST /events/batch", { events: [event, event] });
 });
-afterAll(() => service.stop());
 
 /** Number of exports that the service has answered with an error. */
 async function failedExports(): Promise<number> {

@@ -3,22 +3,21 @@
 
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { KeyKind } from "../../src/access/principal.ts";
+import { givenStarted } from "../support/given.ts";
 import { composeEvaluation, runOnEvent } from "../support/evaluation.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
-let service: TestService;
+const service = givenStarted(startService);
 let project: MetricProject;
 
 beforeAll(async () => {
-  service = await startService();
   project = await givenAMetricProject(service);
 });
-afterAll(() => service.stop());
 
 /** Commits a score of an event, as a worker would. */
 async function commitScore(metricId: string, eventId: string): Promise<void> {

@@ -4,10 +4,11 @@
 
 import { OpenAI } from "openai";
 import type { ChatCompletionFunctionTool } from "openai/resources/chat/completions";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { is, readEvents, type ReadEvent } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { providersOf, standInApis } from "../support/stand-in/providers.ts";
 import { patience } from "../support/patience.ts";
 
@@ -23,28 +24,24 @@ const tools: ChatCompletionFunctionTool[] = [
   },
 ];
 
-let standIn: StandIn;
-let service: TestService;
-let openai: OpenAI;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-  service = await startService({
+const standIn = givenStarted(startOpenAiStandIn);
+const service = givenStarted(() =>
+  startService({
     providers: providersOf(standIn),
     "model-aliases": JSON.stringify({ fast: ["openai/fail-500", "anthropic/claude"] }),
     "provider-attempts": "2",
     "provider-timeout-ms": "2000",
     "provider-idle-timeout-ms": "1000",
-  });
+  }),
+);
+let openai: OpenAI;
+
+beforeAll(async () => {
   openai = new OpenAI({
     apiKey: service.projectKey,
     baseURL: `${service.url}/v1`,
     maxRetries: 0,
   });
-});
-afterAll(async () => {
-  await service.stop();
-  await standIn.stop();
 });
 
 function eventsWhere(field: string, value: string): Promise<readonly ReadEvent[]> {

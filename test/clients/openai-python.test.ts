@@ -2,12 +2,18 @@
 // Source: the published client; docs/decisions.md, 20.1, 21.1.
 
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { is, readEvents } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { providersOf, standInApis } from "../support/stand-in/providers.ts";
-import { type Environment, installPython, pythonOf, sayMissing } from "./environment.ts";
+import {
+  type Environment,
+  installPython,
+  pythonOf,
+  sayMissing,
+  skipTestsWhere,
+} from "./environment.ts";
 import { programTimeoutMs, readReport } from "./program.ts";
 
 const title = "PyPI openai 3.54.0";
@@ -60,9 +66,7 @@ afterAll(async () => {
   await service?.stop();
   await standIn?.stop();
 });
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+skipTestsWhere(() => environment.missing);
 
 describe(title, () => {
   test.each(standInApis)("reads the same of %s whole and from a stream", async (provider) => {

@@ -24,19 +24,19 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace";
 import { Metadata } from "@grpc/grpc-js";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { is, readEvents, type ReadAccess, type ReadEvent } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 let reader: ReadAccess;
 const said: string[] = [];
 
 beforeAll(async () => {
-  service = await startService();
   reader = { url: service.url, key: service.readOnlyKey };
 });
-afterAll(() => service.stop());
+
 beforeEach(() => {
   said.length = 0;
   const say = (message: string, ...rest: unknown[]) => said.push([message, ...rest].join(" "));

@@ -4,7 +4,7 @@
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startService, type TestService } from "../support/service.ts";
 import {
   type Environment,
@@ -12,6 +12,7 @@ import {
   projectFolder,
   pythonOf,
   sayMissing,
+  skipTestsWhere,
 } from "./environment.ts";
 import { noKey, tryKeys } from "./keys.ts";
 import { mustRun, programTimeoutMs, readReport, runProgram } from "./program.ts";
@@ -60,9 +61,7 @@ afterAll(async () => {
   await service?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
-beforeEach(({ skip }) => {
-  if (environment.missing !== undefined) skip(environment.missing);
-});
+skipTestsWhere(() => environment.missing);
 
 /** Builds and installs the client in a copy, since pip leaves files beside its sources. */
 async function build(): Promise<void> {

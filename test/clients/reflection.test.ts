@@ -6,19 +6,19 @@ import { status, type ServiceError } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
-import { startService, type TestService } from "../support/service.ts";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
 import { connectByReflection, type Plain, type ReflectedClient } from "./reflected-client.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 let client: ReflectedClient;
 
 beforeAll(async () => {
-  service = await startService();
   client = await connectByReflection(service.url);
 });
+
 afterAll(async () => {
   client.close();
-  await service.stop();
 });
 
 /** google.protobuf.Struct of texts; with reflected descriptors a map is a list of its entries. */

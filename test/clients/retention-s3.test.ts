@@ -5,10 +5,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { CreateBucketCommand, GetObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { parquetReadObjects } from "hyparquet";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { createFileStore } from "../../src/tracing/retention/file-store.ts";
 import { listRuns } from "../../src/tracing/retention/store.ts";
-import { installPython, sayMissing } from "./environment.ts";
+import { installPython, sayMissing, skipTestsWhere } from "./environment.ts";
 import { programTimeoutMs } from "./program.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { findFreePort } from "../support/free-port.ts";
@@ -41,9 +41,7 @@ afterAll(() => {
   client?.destroy();
   server?.kill();
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+skipTestsWhere(() => missing);
 
 async function readBytes(key: string): Promise<Uint8Array> {
   const { Body: body } = await client.send(new GetObjectCommand({ Bucket: "traces", Key: key }));

@@ -8,26 +8,25 @@ import { createGoogle } from "@ai-sdk/google";
 import { createMistral } from "@ai-sdk/mistral";
 import { generateText, jsonSchema, streamText, tool, type ToolSet } from "ai";
 import { OpenAI } from "openai";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 
 const words = "It is 18 °C and sunny in Paris.";
 const messages = [{ role: "user" as const, content: "hi" }];
 
-let standIn: StandIn;
+const standIn = givenStarted(startOpenAiStandIn);
 let openai: OpenAI;
 let anthropic: Anthropic;
 
 beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
   const plain = { apiKey: "a secret", maxRetries: 0 };
   openai = new OpenAI({ ...plain, baseURL: standIn.url });
   // Its client adds the version to the path by itself.
   const baseURL = standIn.urls.anthropic.replace(/\/v1$/, "");
   anthropic = new Anthropic({ ...plain, baseURL });
 });
-afterAll(() => standIn.stop());
 
 describe("Anthropic's client", () => {
   const ask = { model: "claude", max_tokens: 50, messages };

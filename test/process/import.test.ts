@@ -6,17 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Report } from "../../src/commands/import/report.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenAKey } from "../support/keys.ts";
 import { givenNoWaggle } from "../support/no-waggle.ts";
 import { patience } from "../support/patience.ts";
@@ -24,20 +16,15 @@ import { run, runWithInput } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 import { callRest, type ReadAccess, type ReadEvent, readEvents } from "../support/read-back.ts";
 import { aFreePort } from "../support/socket.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const timeoutMs = 300_000;
 const fixtures = new URL("../fixtures/import/", import.meta.url).pathname;
 
-let service: TestService;
+const service = givenStarted(startService);
 let access: ReadAccess;
 let folder: string;
 let keyFile: string;
-
-beforeAll(async () => {
-  service = await startService();
-}, timeoutMs);
-afterAll(() => service.stop());
 
 beforeEach(async () => {
   const project = await givenAProject(service.database, "moving in");

@@ -2,21 +2,18 @@
 // share, long lists of numbers, small updates to large events. A second tenant does not notice.
 // Source: docs/limits.md.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { join, jsonList, lengthField, repeat } from "../support/attack/bytes.ts";
-import { type Answer, type Call, type ProtocolName } from "../support/attack/protocols.ts";
-import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
+import type { Answer, Call, ProtocolName } from "../support/attack/protocols.ts";
+import { startAttackedService } from "../support/attack/service.ts";
 import { floodAndAsk, isLater, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
 const timeoutMs = 300_000;
 
-let service: AttackedService;
-beforeAll(async () => {
-  service = await startAttackedService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startAttackedService);
 
 type Row = {
   readonly protocol: ProtocolName;

@@ -3,10 +3,11 @@
 // not notice. Source: docs/limits.md.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { fromJson, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
+import { givenStarted } from "../support/given.ts";
 import {
   type Answer,
   type Call,
@@ -14,7 +15,7 @@ import {
   protocols,
   rpcProtocols,
 } from "../support/attack/protocols.ts";
-import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
+import { startAttackedService } from "../support/attack/service.ts";
 import { streamsOfProjectMax } from "../../src/base/limits.ts";
 import { keylessStreamsMax, streamsOfConnectionMax } from "../../src/base/tenant-limits.ts";
 import { compress } from "../support/attack/bytes.ts";
@@ -29,12 +30,11 @@ import { patience } from "../support/patience.ts";
 
 const timeoutMs = 300_000;
 
-let service: AttackedService;
+const service = givenStarted(startAttackedService);
+
 beforeAll(async () => {
-  service = await startAttackedService();
   await storeLargeTree();
 }, timeoutMs);
-afterAll(() => service.stop());
 
 const sessionId = "a-large-session";
 const errorLength = 900_000;

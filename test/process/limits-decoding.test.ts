@@ -1,11 +1,12 @@
 // Attacks by small bodies that decode to large ones, over every protocol: each is refused by name,
 // and a second tenant does not notice. Source: docs/limits.md.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { join, jsonList, lengthField, numberField, repeat } from "../support/attack/bytes.ts";
 import {
   type Answer,
@@ -13,16 +14,12 @@ import {
   openAttackClient,
   type ProtocolName,
 } from "../support/attack/protocols.ts";
-import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
+import { startAttackedService } from "../support/attack/service.ts";
 import { floodAndAsk, othersThanRefusals, underAttack } from "../support/attack/watch.ts";
 
 const timeoutMs = 300_000;
 
-let service: AttackedService;
-beforeAll(async () => {
-  service = await startAttackedService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startAttackedService);
 
 type Row = {
   readonly protocol: ProtocolName;

@@ -1,8 +1,9 @@
 // Attacks by slow bodies: each is refused by name, holds only the bytes that have arrived, and a
 // second tenant does not notice. Source: docs/limits.md.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
+import { expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startAttackedService } from "../support/attack/service.ts";
 import { sendSlowBodies, type SlowBody } from "../support/attack/slow.ts";
 import { underAttack } from "../support/attack/watch.ts";
 import { envelope } from "../support/attack/bytes.ts";
@@ -11,11 +12,7 @@ const timeoutMs = 300_000;
 /** Ten bytes a second are under the smallest rate from then on. */
 const stallMs = 3_000;
 
-let service: AttackedService;
-beforeAll(async () => {
-  service = await startAttackedService("--body-timeout-ms", String(stallMs));
-});
-afterAll(() => service.stop());
+const service = givenStarted(() => startAttackedService("--body-timeout-ms", String(stallMs)));
 
 const json = { "content-type": "application/json" };
 const grpc = { "content-type": "application/grpc", te: "trailers" };

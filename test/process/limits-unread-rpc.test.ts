@@ -3,10 +3,11 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { fromJson, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
+import { givenStarted } from "../support/given.ts";
 import { protocols, rpcProtocols, toHttp } from "../support/attack/protocols.ts";
-import { type AttackedService, startAttackedService } from "../support/attack/service.ts";
+import { startAttackedService } from "../support/attack/service.ts";
 import { openUnreadStreams } from "../support/attack/unread.ts";
 import { underAttack } from "../support/attack/watch.ts";
 import { patience } from "../support/patience.ts";
@@ -14,12 +15,11 @@ import { patience } from "../support/patience.ts";
 const timeoutMs = 300_000;
 const eventsOfPage = 60;
 
-let service: AttackedService;
+const service = givenStarted(startAttackedService);
+
 beforeAll(async () => {
-  service = await startAttackedService();
   await storePage();
 }, timeoutMs);
-afterAll(() => service.stop());
 
 /** Stores a page under the limit of answers: 60 errors of 900 kB. */
 async function storePage(): Promise<void> {

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { Client } from "@temporalio/client";
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { DefaultLogger, NativeConnection, Runtime, Worker } from "@temporalio/worker";
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { openConnection } from "../../src/workflows/namespace.ts";
 import { searchAttributeNames } from "../../src/workflows/search-attributes.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { findGuards, givenAnEmptyDataFolder, processesOf } from "../support/process.ts";
 import { startTestTemporal } from "../support/temporal.ts";
 import { temporalFrom } from "../support/temporal-server.ts";
@@ -35,9 +35,7 @@ beforeAll(async () => {
   sayMissing(title, shared);
   if (shared.missing === undefined) await shared.stop();
 }, 600_000);
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+skipTestsWhere(() => missing);
 
 async function start(
   folder: string,

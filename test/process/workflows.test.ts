@@ -1,7 +1,7 @@
 // Workflows beside the service and in a process of their own, with and without a Temporal.
 
-import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { sayMissing } from "../clients/environment.ts";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { terminate } from "../support/deployment.ts";
 import { findFreePort } from "../support/free-port.ts";
@@ -25,9 +25,7 @@ async function answerOf(port: number, path: string) {
 }
 
 describe("waggle start", () => {
-  beforeEach(({ skip }) => {
-    if (missing !== undefined) skip(missing);
-  });
+  skipTestsWhere(() => missing);
 
   test("is ready before Temporal, says where to watch it, and leaves nothing behind", async () => {
     const folder = await givenADataFolder();

@@ -5,15 +5,15 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { giveState, type Ids } from "../api/access-calls.ts";
 import { contractRows, type Row } from "../api/access-rows.ts";
 import { startAccessService } from "../api/access-service.ts";
 import { installPython, pythonOf } from "../clients/environment.ts";
 import { runProgram } from "../clients/program.ts";
+import { givenStarted } from "../support/given.ts";
 import { printFinding } from "../support/findings.ts";
 import { givenAProject } from "../support/project.ts";
-import type { TestService } from "../support/service.ts";
 import { type KeyOptions, type Tenant, withKey } from "../support/tenants.ts";
 
 const seconds = Number(process.env["PROOF_SECONDS"] ?? 60);
@@ -52,12 +52,7 @@ type Report = {
   readonly valid_rates: Readonly<Record<string, Readonly<Record<string, { accepted: number }>>>>;
 };
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startAccessService();
-});
-afterAll(() => service.stop());
+const service = givenStarted(startAccessService);
 
 /** Creates what each route needs and returns the ids of its path, by method and path template. */
 async function giveEveryState(tenant: Tenant): Promise<Readonly<Record<string, Ids>>> {

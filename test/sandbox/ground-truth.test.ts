@@ -1,9 +1,9 @@
 // Which code counts as reading the event's ground truth: told by Python's own parser when an
 // evaluator is saved. Source: docs/decisions.md, 23.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
-import { startMs, startSandbox } from "./start-sandbox.ts";
+import { describe, expect, test } from "vitest";
+import { startSandbox } from "./start-sandbox.ts";
+import { givenStarted } from "../support/given.ts";
 
 type Snippet = { readonly name: string; readonly code: string };
 
@@ -283,13 +283,7 @@ const others: readonly Snippet[] = [
   { name: "another feedback", code: evaluate('return event["feedback"]["rating"]') },
 ];
 
-let sandbox: PythonSandbox;
-
-beforeAll(async () => {
-  sandbox = await startSandbox();
-}, startMs);
-
-afterAll(() => sandbox.close());
+const sandbox = givenStarted(startSandbox, (one) => one.close());
 
 describe("code that reads the ground truth", () => {
   test.each(reads)("is told by $name", async ({ code }) => {

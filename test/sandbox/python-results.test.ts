@@ -1,14 +1,11 @@
 // The result of an evaluator's code: the function that is called, the names in scope, the values
 // that are scores, and the errors for all others. Source: docs/decisions.md, 22.3 and 22.4.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type {
-  PythonOutcome,
-  PythonSandbox,
-  PythonSession,
-} from "../../src/evaluation/runner/python/sandbox.ts";
+import type { PythonOutcome, PythonSession } from "../../src/evaluation/runner/python/sandbox.ts";
 import { startMs, startSandbox } from "./start-sandbox.ts";
+import { givenStarted } from "../support/given.ts";
 
 const event: JsonObject = {
   event_id: "00000000-0000-4000-8000-000000000001",
@@ -19,19 +16,17 @@ const event: JsonObject = {
   metadata: null,
 };
 
-let sandbox: PythonSandbox;
+const sandbox = givenStarted(startSandbox, (one) => one.close());
+
 /** Returns what the event says, as Python: one process serves every row of a table. */
 let returning: PythonSession;
 
 beforeAll(async () => {
-  sandbox = await startSandbox();
   returning = await sandbox.open(
     "from enum import StrEnum\nfrom decimal import Decimal\n" +
       "def evaluate(event):\n    return eval(event['inputs']['returned'])",
   );
 }, startMs);
-
-afterAll(() => sandbox.close());
 
 async function run(code: string, events: readonly JsonObject[] = [event]) {
   const session = await sandbox.open(code);

@@ -1,25 +1,25 @@
 // Checks of alerts on a real database: slow charts, and alerts that change before their check.
 // Source: docs/alerts.md; docs/decisions.md, 48.1.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import { createAlertChecks } from "../../src/tracing/alerts/evaluate.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
+import { givenStarted } from "../support/given.ts";
 import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
 import { openTestClusters } from "../support/database.ts";
 import { scopeOfProject } from "../support/keys.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { nowhere } from "../api/access-rows.ts";
 
-let service: TestService;
-
-beforeAll(async () => {
-  const hosts = { "webhook-private-hosts": new URL(nowhere).host };
-  service = await startService({ "encryption-keys": encryptionKeyFlag, ...hosts });
-});
-afterAll(() => service.stop());
+const service = givenStarted(() =>
+  startService({
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": new URL(nowhere).host,
+  }),
+);
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -8,10 +8,10 @@ import type { LocalProject } from "../../src/controlplane/projects/local-project
 import { createAgreements } from "../../src/evaluation/queues/agreements.ts";
 import type { HumanMetric } from "../../src/evaluation/queues/human-metrics.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { givenAProject } from "../support/project.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let clusters: Clusters;
 let project: LocalProject;
 const [queueId, otherQueueId] = [createUuid(), createUuid()];
@@ -23,7 +23,6 @@ const events = 4_001;
 const people = 3;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
   project = await givenAProject(testDatabase.database, createUuid());
   const sql = testDatabase.database.sql();
@@ -55,10 +54,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await clusters.close();
-  await testDatabase.drop();
-});
+afterAll(() => clusters.close());
 
 function agreementsUpTo(scoresMax?: number) {
   return createAgreements({

@@ -17,12 +17,12 @@ import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { deleteEvent } from "../../src/tracing/events/store.ts";
 import type { FilterInput } from "../../src/tracing/export/filter.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { givenAProject } from "../support/project.ts";
 import { anEvaluator, givenScoring } from "../support/scored.ts";
 import type { ProjectScope } from "../../src/access/scope.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let clusters: Clusters;
 let tracing: TracingOfClusters;
 let scores: Scores;
@@ -34,7 +34,6 @@ let queues: readonly RoutedQueue[];
 let evaluators: readonly RoutedEvaluator[];
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
   const mayHaveEnabled = () => queues.length > 0;
   ({ tracing, scores, queue } = givenScoring(clusters, { mayHaveEnabled }));
@@ -51,7 +50,6 @@ beforeEach(async () => {
 afterAll(async () => {
   await tracing.drain();
   await clusters.close();
-  await testDatabase.drop();
 });
 
 function given(...filterArray: readonly FilterInput[]): RoutedQueue {

@@ -1,21 +1,19 @@
 // Moving events into the archive: each event once, also beside other writes.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { createEventArchive, type EventArchive } from "../../src/tracing/archive/archive.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 import { fingerprintOf, givenEvents } from "../support/workflows.ts";
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let archive: EventArchive;
 
 beforeAll(async () => {
-  own = await createTestDatabase();
   archive = createEventArchive(() => own.database);
 });
-afterAll(() => own.drop());
 
 const aPlace = () => ({ projectId: createUuid(), clusterId: "default" });
 

@@ -2,7 +2,7 @@
 // recovery when a workflow dies between two steps. The tests commit scores by hand.
 // Source: docs/decisions.md, 24.6 and 24.7; docs/evaluators.md, "Backfills".
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { watchBackfills } from "../../src/evaluation/backfills/backfill-watch.ts";
 import type { NextChunk } from "../../src/evaluation/backfills/backfill-runs.ts";
@@ -13,16 +13,13 @@ import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createFairPlaces } from "../../src/base/fair-places.ts";
 import { createLogger } from "../../src/base/logger.ts";
+import { givenStarted } from "../support/given.ts";
 import { addBackfill, addMetric } from "../support/metrics.ts";
 import { reasonOf } from "../support/reason.ts";
 import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
 import { patience } from "../support/patience.ts";
 
-let evaluation: TestEvaluation;
-beforeAll(async () => {
-  evaluation = await startEvaluation({ chunkEventsMax: 3 });
-});
-afterAll(() => evaluation.stop());
+const evaluation = givenStarted(() => startEvaluation({ chunkEventsMax: 3 }));
 
 const all: BackfillRequest = { filters: [], fromMs: [], toMs: [], includeFailed: false };
 const at = 1_760_000_000_000;

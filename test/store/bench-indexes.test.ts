@@ -1,15 +1,10 @@
 // Benchmarks fill a partitioned table without its indexes and make the same ones again.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { dropIndexes } from "../bench/indexes.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 
-let testDatabase: TestDatabase;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
+const testDatabase = givenTestDatabase();
 
 test("indexes that are made again are on every partition", async () => {
   const sql = testDatabase.database.sql();

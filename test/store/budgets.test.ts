@@ -1,7 +1,7 @@
 // Budgets that are changed while a call runs, and notifications that were lost at the end of a
 // period. Source: docs/budgets.md.
 
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { createScopes, findProject } from "../../src/controlplane/scopes/scopes.ts";
@@ -9,20 +9,16 @@ import { createBudgetGate } from "../../src/generation/budgets/gate.ts";
 import { tellMissed } from "../../src/generation/budgets/missed-notices.ts";
 import * as store from "../../src/generation/budgets/store.ts";
 import type { SpendTeller } from "../../src/generation/budgets/tell-spend.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenStarted } from "../support/given.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 
-let testDatabase: TestDatabase;
-let clusters: ReturnType<typeof openTestClusters>;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  clusters = openTestClusters(testDatabase.database);
-});
-afterAll(async () => {
-  await clusters.close();
-  await testDatabase.drop();
-});
+const testDatabase = givenTestDatabase();
+const clusters = givenStarted(
+  () => openTestClusters(testDatabase.database),
+  (one) => one.close(),
+);
 
 test("a call tells of its budgets as they are at its end", async () => {
   const { database } = testDatabase;

@@ -1,7 +1,7 @@
 // Limits of a chart: the memory that it counts as, in any size, and the time that it may take.
 // Source: docs/charts.md, "Speed"; docs/limits.md.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { createByteBudget, createSharedBudget } from "../../src/base/byte-budget.ts";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { chartCellBytes, chartUsualCells, chartValueBytes } from "../../src/base/tenant-limits.ts";
@@ -13,20 +13,15 @@ import { createEvents } from "../../src/tracing/events/events.ts";
 import { createRecorder } from "../../src/tracing/events/record.ts";
 import { parseFilters } from "../../src/tracing/export/filter.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 
 const hourMs = 3_600_000;
 const startMs = Date.parse("2025-03-01T00:00:00Z");
 const events = 60;
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let fields: FieldCatalogue;
 let projectId: ProjectId;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
 
 beforeEach(async () => {
   const { database } = testDatabase;

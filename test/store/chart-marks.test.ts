@@ -1,26 +1,22 @@
 // Every way in which a write changes a past event marks the event's hour, so that a chart which
 // adds summaries up and one which reads all events agree. Source: docs/decisions.md, 47.4.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { setEstimates } from "../../src/generation/prices/store.ts";
 import { type Charts, createCharts } from "../../src/tracing/charts/charts.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { deleteSessions } from "../../src/tracing/retention/store.ts";
 import { createTracing, type Tracing } from "../../src/tracing/tracing.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 
 const hourMs = 3_600_000;
 const startMs = Date.parse("2025-03-01T00:00:00Z");
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let tracing: Tracing;
 let projectId: ProjectId;
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
 afterEach(() => vi.restoreAllMocks());
 
 beforeEach(async () => {

@@ -1,17 +1,12 @@
 // The plan that Postgres makes for the summaries of a chart, whatever it knows about the events.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Read } from "../../src/postgres/database.ts";
 import { listSummaries } from "../../src/tracing/charts/summaries/store.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 
-let testDatabase: TestDatabase;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
+const testDatabase = givenTestDatabase();
 
 type Statement = Parameters<Read>[0];
 

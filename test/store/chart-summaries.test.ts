@@ -1,6 +1,6 @@
 // Summaries of past hours: when a chart adds them up, and which writes make it read events again.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { type Charts, createCharts } from "../../src/tracing/charts/charts.ts";
@@ -9,21 +9,16 @@ import { createEventMetrics } from "../../src/tracing/events/metrics.ts";
 import { createRecorder } from "../../src/tracing/events/record.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 
 const hourMs = 3_600_000;
 const startMs = Date.parse("2025-03-01T00:00:00Z");
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let events: Events;
 let sessions: Sessions;
 let charts: Charts;
 let projectId: ProjectId;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
 
 beforeEach(async () => {
   const { database } = testDatabase;

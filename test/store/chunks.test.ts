@@ -2,7 +2,7 @@
 // to the queue. Each test gives the judge's answers.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope } from "../../src/access/scope.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
@@ -15,17 +15,16 @@ import { createEventMemory } from "../../src/evaluation/runner/event-memory.ts";
 import type { RunResult } from "../../src/evaluation/runner/runner.ts";
 import type { CommittedScores } from "../../src/observability/metrics.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
-import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
+import { givenStarted } from "../support/given.ts";
+import { actor, startEvaluation } from "../support/evaluation.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 
-let own: TestEvaluation;
+const own = givenStarted(startEvaluation);
 let project: ProjectScope;
 
 beforeAll(async () => {
-  own = await startEvaluation();
   project = await own.aProject();
 });
-afterAll(() => own.stop());
 
 const score: RunResult = { kind: "score", score: 4, explanation: "short", output: "" };
 const failure: RunResult = { kind: "failure", reason: "NO_SCORE", message: "none", output: "" };

@@ -9,14 +9,14 @@ import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
 import { citusUrl } from "../support/citus.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { explainAll } from "../support/explained.ts";
 import { createTestProject } from "../support/project.ts";
 import { aChunk, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
 type Scoring = ReturnType<typeof givenScoring>;
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let clusters: Clusters;
 let tracing: TracingOfClusters;
 let scores: Scoring["scores"];
@@ -30,7 +30,6 @@ function skipWithoutCitus(context: TestContext): void {
 }
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
   ({ tracing, scores } = givenScoring(clusters, { mayHaveEnabled: () => true }));
 });
@@ -38,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await tracing.drain();
   await clusters.close();
-  await testDatabase.drop();
 });
 
 /** Numbers of executed queries by the shards they went to, those inside functions included. */

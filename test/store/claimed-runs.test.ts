@@ -2,26 +2,24 @@
 // together with its answer, and runs that never came back.
 // Source: docs/decisions.md, 8.2.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { HandOver } from "../../src/access/idempotency/claimed-runs.ts";
 import { createIdempotency, type Idempotency } from "../../src/access/idempotency/idempotency.ts";
 import type { Claim } from "../../src/access/idempotency/store.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 let idempotency: Idempotency;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = testDatabase.database;
   idempotency = createIdempotency(database);
   await database.sql()`create table effects (name text primary key)`;
 });
-afterAll(() => testDatabase.drop());
 
 const scopeId = createUuid();
 const claimMs = 60_000;

@@ -1,22 +1,15 @@
 // Clusters one by one: migrated when they come, refused while they are away, and never in each
 // other's way. Source: docs/decisions.md, 30.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openClusters } from "../../src/postgres/clusters.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import { assertMigrated, getMigrationState, migrate } from "../../src/postgres/migrate.ts";
-import { createDatabase, createTestDatabase, dropDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { createDatabase, dropDatabase, givenTestDatabase } from "../support/database.ts";
 import { proxyPassword, startProxy } from "../support/proxy.ts";
 import type { Proxy } from "../support/proxy.ts";
 
-let control: TestDatabase;
-
-beforeAll(async () => {
-  control = await createTestDatabase();
-});
-
-afterAll(() => control.drop());
+const control = givenTestDatabase();
 
 async function givenAnEmptyDatabase(): Promise<string> {
   const url = await createDatabase("template1");

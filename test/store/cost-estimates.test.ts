@@ -14,20 +14,19 @@ import { createEvents, type Events } from "../../src/tracing/events/events.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 
 const estimateCost = createEstimateCost(createPrices());
 const atMs = Date.UTC(2026, 5, 1);
 const span = { fromUs: atMs * 1000, toUs: (atMs + 1_000_000) * 1000 };
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let recorder: Recorder;
 let events: Events;
 let sessions: Sessions;
 
 beforeAll(async () => {
-  own = await createTestDatabase();
   const { database } = own;
   const fields = createFieldCatalogue({ database });
   recorder = createRecorder({ database, fields, estimateCost });
@@ -35,10 +34,7 @@ beforeAll(async () => {
   sessions = createSessions({ database, recorder, fields });
 });
 
-afterAll(async () => {
-  await recorder.drain();
-  await own.drop();
-});
+afterAll(() => recorder.drain());
 
 function aCall(fields: Partial<EventWrite> = {}): EventWrite {
   return {

@@ -2,22 +2,18 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
-import { createTestDatabase, urlOf } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, urlOf } from "../support/database.ts";
 import { startProxy } from "../support/proxy.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = testDatabase.database;
   await database.sql()`create table counters (name text primary key, value bigint not null)`;
 });
-
-afterAll(() => testDatabase.drop());
 
 /** Opens the database with one connection of each kind. */
 function openOwn(): Database {

@@ -22,17 +22,16 @@ import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { TracingOfClusters } from "../../src/tracing/tracing.ts";
 import {
   createDatabase,
-  createTestDatabase,
   dropDatabase,
+  givenTestDatabase,
   openTestClusters,
   templateName,
-  type TestDatabase,
 } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let clusters: Clusters;
 let tracing: TracingOfClusters;
 let scores: Scores;
@@ -54,7 +53,6 @@ const enabledOf = (projectId: string) =>
   evaluators.filter((one) => one.projectId === projectId && one.definition.enabled_in_prod);
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
   const mayHaveEnabled = (projectId: string) => enabledOf(projectId).length > 0;
   ({ tracing, scores, queue } = givenScoring(clusters, { mayHaveEnabled }));
@@ -68,7 +66,6 @@ beforeEach(async () => {
 afterAll(async () => {
   await tracing.drain();
   await clusters.close();
-  await testDatabase.drop();
 });
 
 function given(

@@ -17,7 +17,7 @@ import {
   type MetricVersions,
 } from "../../src/evaluation/metrics/versions.ts";
 import type { PythonSandbox } from "../../src/evaluation/runner/python/sandbox.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
@@ -25,7 +25,7 @@ import { patience } from "../support/patience.ts";
 
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let sandbox: PythonSandbox;
 let metrics: Metrics;
 let versions: MetricVersions;
@@ -34,16 +34,12 @@ const heard: string[] = [];
 const cancelled: string[] = [];
 
 beforeAll(async () => {
-  own = await createTestDatabase();
   const made = createParts();
   metrics = made.metrics;
   versions = made.versions;
 });
 
-afterAll(async () => {
-  await sandbox.close();
-  await own.drop();
-});
+afterAll(() => sandbox.close());
 
 /** Puts the services together; `codeBytesMax` lets pages be filled with less. */
 function createParts() {

@@ -2,7 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import {
   ExportEventsRequestSchema,
   GetEventSchemaRequestSchema,
@@ -14,15 +14,14 @@ import { exportHandlers } from "../../src/tracing/export/handlers.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
 import { scopeKey } from "../../src/access/call.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 
-let given: TestDatabase;
+const given = givenTestDatabase();
 let handlers: ReturnType<typeof exportHandlers>;
 const projectId: ProjectId = aProjectId();
 
 beforeAll(async () => {
-  given = await createTestDatabase();
   const fields = createFieldCatalogue({ database: given.database });
   const clusters = { database: () => given.database };
   handlers = exportHandlers(createTracing({ clusters }).of);
@@ -38,7 +37,6 @@ beforeAll(async () => {
   ];
   await insertEvents(given.database, projectId, events, fields);
 });
-afterAll(() => given.drop());
 
 function contextAt(url: string): HandlerContext {
   const values = createContextValues().set(scopeKey, {

@@ -1,25 +1,23 @@
 // Pages, cursors and streams of events, read from a real database.
 
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createByteBudget } from "../../src/base/byte-budget.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { StoredEvent } from "../../src/tracing/events/event.ts";
 import { createExports, type Exports, type PageRequest } from "../../src/tracing/export/export.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents, insertPending } from "../support/events.ts";
 
-let given: TestDatabase;
+const given = givenTestDatabase();
 let fields: FieldCatalogue;
 let exports: Exports;
 
 beforeAll(async () => {
-  given = await createTestDatabase();
   fields = createFieldCatalogue({ database: given.database });
   exports = createExports({ database: given.database, fields });
 });
-afterAll(() => given.drop());
 
 const everything = { filters: [], fromMs: [], toMs: [], projections: [] } as const;
 

@@ -8,16 +8,15 @@ import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/postgres/database.ts";
 import { findDatabaseFault } from "../../src/postgres/faults.ts";
-import { createTestDatabase, databaseUrl } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { databaseUrl, givenTestDatabase } from "../support/database.ts";
 import { startProxy } from "../support/proxy.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
+
 /** Connects to the same server, in order to close the tested database to all connections. */
 let closedUrl: string;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   const closedName = `${new URL(testDatabase.url).pathname.slice(1)}_closed`;
   closedUrl = databaseUrl(testDatabase.url, closedName);
   const sql = testDatabase.database.sql();
@@ -27,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   const sql = testDatabase.database.sql();
   await sql`drop database ${sql(new URL(closedUrl).pathname.slice(1))}`;
-  await testDatabase.drop();
 });
 
 async function faultOf(url: string, statement: string): Promise<string | undefined> {

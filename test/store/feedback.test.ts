@@ -9,10 +9,10 @@ import { createRecorder, type Recorder } from "../../src/tracing/events/record.t
 import { createFeedback, type Feedback } from "../../src/tracing/feedback/feedback.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 let recorder: Recorder;
 let events: Events;
@@ -21,7 +21,6 @@ let feedback: Feedback;
 let projectId: ProjectId;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = testDatabase.database;
   const fields = createFieldCatalogue({ database });
   recorder = createRecorder({ database, fields });
@@ -31,10 +30,7 @@ beforeAll(async () => {
   projectId = await createTestProject(database);
 });
 
-afterAll(async () => {
-  await recorder.drain();
-  await testDatabase.drop();
-});
+afterAll(() => recorder.drain());
 
 /** Stores an event of type `model`, or what `overrides` say, and returns its id. */
 async function aGeneration(overrides: Partial<EventWrite> = {}): Promise<string> {

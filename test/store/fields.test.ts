@@ -1,21 +1,19 @@
 // The field catalogue: recorded fields, remembered fields and fields past the limits.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { kinds } from "../../src/tracing/fields/kind.ts";
 import { formatName, parsePath } from "../../src/tracing/fields/path.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 
-let given: TestDatabase;
+const given = givenTestDatabase();
 let fields: FieldCatalogue;
 
 beforeAll(async () => {
-  given = await createTestDatabase();
   fields = createFieldCatalogue({ database: given.database });
 });
-afterAll(() => given.drop());
 
 async function schemaOf(metadata: readonly JsonObject[], catalogue = fields) {
   const projectId = aProjectId();

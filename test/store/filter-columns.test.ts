@@ -1,24 +1,22 @@
 // Filters on columns of kinds that events have none of, but sessions and other lists have.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type FilterInput, parseFilters } from "../../src/tracing/export/filter.ts";
 import { conditionsSql } from "../../src/tracing/export/filter-sql.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 
 const noFields = { fields: [], isComplete: true };
 const projectId = aProjectId();
-let given: TestDatabase;
+const given = givenTestDatabase();
 
 beforeAll(async () => {
-  given = await createTestDatabase();
   const events = [
     anEvent({ event_id: "failed", error: "e" }),
     anEvent({ event_id: "good", event_name: "Greeting", inputs: { question: "What do BEES do?" } }),
   ];
   await insertEvents(given.database, projectId, events);
 });
-afterAll(() => given.drop());
 
 async function idsWhere(filter: Omit<FilterInput, "field">): Promise<string[]> {
   const conditions = parseFilters([{ field: "has_error", ...filter }], noFields, {

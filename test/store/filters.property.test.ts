@@ -1,23 +1,21 @@
 // Filters as SQL answer what the in-memory reference answers, on random events and filters.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { JsonValue } from "../../src/base/json.ts";
 import type { StoredEvent } from "../../src/tracing/events/event.ts";
 import { createExports } from "../../src/tracing/export/export.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 import { isTyped, matches, type ReferenceFilter } from "../support/reference-filter.ts";
 
-let test_: TestDatabase;
+const test_ = givenTestDatabase();
 let fields: FieldCatalogue;
 
 beforeAll(async () => {
-  test_ = await createTestDatabase();
   fields = createFieldCatalogue({ database: test_.database });
 });
-afterAll(() => test_.drop());
 
 // Few keys and values, so that filters often hit, and hit where kinds differ between events.
 const key = fc.constantFrom("a", "b", "a.b", "b.a", "a.b.a", "0", 'q"\\', "é\u{1F41D}");

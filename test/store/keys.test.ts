@@ -19,25 +19,20 @@ import type { LocalProject } from "../../src/controlplane/projects/local-project
 import { createOutbox } from "../../src/outbox/outbox.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let project: LocalProject;
 const servers: Server[] = [];
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   project = await givenAProject(testDatabase.database);
 });
 
-afterAll(async () => {
-  await Promise.all(servers.map((server) => server.end()));
-  await testDatabase.drop();
-});
+afterAll(() => Promise.all(servers.map((server) => server.end())));
 
 type Server = Keys & {
   readonly database: Database;

@@ -10,11 +10,11 @@ import { createEvents, type Events } from "../../src/tracing/events/events.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { turnsAt } from "../support/turns.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let fields: FieldCatalogue;
 let recorder: Recorder;
 let events: Events;
@@ -23,7 +23,6 @@ let projectId: ProjectId;
 const commits: string[][] = [];
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   fields = createFieldCatalogue({ database });
   recorder = createRecorder({
@@ -42,10 +41,7 @@ beforeAll(async () => {
   projectId = await createTestProject(database);
 });
 
-afterAll(async () => {
-  await recorder.drain();
-  await testDatabase.drop();
-});
+afterAll(() => recorder.drain());
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {

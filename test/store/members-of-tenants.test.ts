@@ -1,24 +1,21 @@
 // What one tenant can learn of another tenant's people and change for them by giving roles.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { People } from "../../src/access/people.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { systemScopeId } from "../../src/access/scope.ts";
 import type { Scope } from "../../src/access/scope.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { aKeyPrincipal, aUserPrincipal } from "../support/controlplane.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let people: People;
 beforeAll(async () => {
-  own = await createTestDatabase();
   people = createLocalPeople(own.database, await loadManifest(undefined));
 });
-afterAll(() => own.drop());
 
 const principal = aUserPrincipal([{ level: "system", scopeId: systemScopeId, permissions: ["*"] }]);
 

@@ -1,7 +1,7 @@
 // People, their roles and the manifest on a real database: who may give what, races, and the
 // sign-ins that end.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { People } from "../../src/access/people.ts";
 import type { UserPrincipal } from "../../src/access/principal.ts";
@@ -16,22 +16,19 @@ import { createUuid } from "../../src/base/ids.ts";
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import type { Sql } from "../../src/postgres/database.ts";
 import { aKeyPrincipal, aUserPrincipal } from "../support/controlplane.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let manifest: Manifest;
 let people: People;
 beforeAll(async () => {
-  own = await createTestDatabase();
   manifest = await loadManifest(undefined);
   people = createLocalPeople(own.database, manifest);
 });
-afterAll(() => own.drop());
 
 const everything: UserPrincipal = aUserPrincipal([
   { level: "system", scopeId: systemScopeId, permissions: ["*"] },

@@ -1,12 +1,11 @@
 // Model aliases on a real database: their owners, their fields and their pages.
 
 import type { Actor } from "../../src/base/actor.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope, Scope } from "../../src/access/scope.ts";
 import type { Aliases } from "../../src/generation/connections/aliases/aliases.ts";
 import { createTestCredentials } from "../support/credentials.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
@@ -14,17 +13,15 @@ import { reasonOf } from "../support/reason.ts";
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
 const another: Actor = { type: "operator", id: "a", name: "another" };
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let aliases: Aliases;
 /** What servers were told to forget, in order. */
 const heard: string[] = [];
 beforeAll(async () => {
-  own = await createTestDatabase();
   const made = createTestCredentials(own.database, { keys: [] });
   aliases = made.aliases;
   made.changes.onForget((subject) => heard.push(subject));
 });
-afterAll(() => own.drop());
 
 async function givenATenant() {
   const local = await givenAProject(own.database);

@@ -1,7 +1,7 @@
 // Commits of new events in one statement (apply-new.ts) leave what the general way leaves.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { createApplyNew } from "../../src/tracing/events/apply-new.ts";
@@ -10,26 +10,21 @@ import { createRecorder, type Recorder } from "../../src/tracing/events/record.t
 import type { WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenScoring } from "../support/scored.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let fields: FieldCatalogue;
 let projectId: ProjectId;
 /** The queue of projects with evaluators. */
 let queue: EvaluationQueue;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   fields = createFieldCatalogue({ database: testDatabase.database });
   projectId = await givenProject();
   const clusters = openTestClusters(testDatabase.database);
   ({ queue } = givenScoring(clusters, { mayHaveEnabled: () => true }));
-});
-
-afterAll(async () => {
-  await testDatabase.drop();
 });
 
 const derivations = () => ({ fields, estimateCost: () => null });

@@ -1,7 +1,7 @@
 // The attempts of a notification and the log of them, over a real receiver. Source: docs/alerts.md,
 // "Delivery".
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createEncryptionKeys } from "../../src/access/encryption-keys.ts";
 import { createAddressGuard } from "../../src/base/address-guard.ts";
 import { createUuid } from "../../src/base/ids.ts";
@@ -14,25 +14,18 @@ import {
 } from "../../src/notifications/notifications.ts";
 import * as store from "../../src/notifications/store.ts";
 import { createOutbox } from "../../src/outbox/outbox.ts";
-import {
-  type MailReceiver,
-  type Receiver,
-  startMailReceiver,
-  startReceiver,
-} from "../support/alerts.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenStarted } from "../support/given.ts";
+import { startMailReceiver, startReceiver } from "../support/alerts.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { givenAProject } from "../support/project.ts";
 
-let testDatabase: TestDatabase;
-let receiver: Receiver;
-let mail: MailReceiver;
+const testDatabase = givenTestDatabase();
+const receiver = givenStarted(startReceiver);
+const mail = givenStarted(startMailReceiver);
 let parts: NotificationsOptions;
 let notifications: Notifications;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  receiver = await startReceiver();
-  mail = await startMailReceiver();
   const { database } = testDatabase;
   parts = {
     database,
@@ -43,11 +36,6 @@ beforeAll(async () => {
     members: { findInside: () => Promise.resolve([]) },
   };
   notifications = createNotifications(parts);
-});
-afterAll(async () => {
-  await receiver.stop();
-  await mail.stop();
-  await testDatabase.drop();
 });
 
 async function givenAnOwner(channel = "WEBHOOK", metadata: JsonObject = { url: receiver.url }) {

@@ -1,34 +1,24 @@
 // The outbox and its relay: each requested workflow starts once, also when a process dies between.
 
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { revokeKeyEntry, type OutboxEntry } from "../../src/outbox/entry.ts";
 import { createOutbox, type Outbox } from "../../src/outbox/outbox.ts";
 import { createRelay, type Relay, type WorkflowStarter } from "../../src/outbox/relay.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 
 const logger = createLogger("silent");
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let outbox: Outbox;
 
 beforeAll(async () => {
-  own = await createTestDatabase();
   outbox = createOutbox(own.database);
 });
-afterAll(() => own.drop());
+
 beforeEach(async () => {
   await own.database.sql()`truncate outbox`;
 });

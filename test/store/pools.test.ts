@@ -8,21 +8,17 @@ import { currentTenant } from "../../src/base/tenant.ts";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { isCanceled } from "../../src/postgres/faults.ts";
 import { dividePools } from "../../src/postgres/pools.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = openDatabase({ url: testDatabase.url, connectionsMax: 8 });
 });
 
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
-});
+afterAll(() => database.close());
 
 type Setting = { readonly timeout: string; readonly pid: number };
 

@@ -2,7 +2,7 @@
 // requires.
 
 import type { Actor } from "../../src/base/actor.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ProjectScope, Scope } from "../../src/access/scope.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
@@ -16,8 +16,7 @@ import type {
 import type { CredentialFields } from "../../src/generation/connections/credentials/fields.ts";
 import type { Connection } from "../../src/generation/provider.ts";
 import { anEncryptionKey, createTestCredentials } from "../support/credentials.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { reasonOf } from "../support/reason.ts";
@@ -26,17 +25,15 @@ const key = anEncryptionKey("main");
 const actor: Actor = { type: "operator", id: "t", name: "tester" };
 const aws = { region: "us-east-1", access_key_id: "AKIA-1", secret_access_key: "s3cret-1" };
 
-let own: TestDatabase;
+const own = givenTestDatabase();
 let credentials: Credentials;
 /** What servers were told to forget, in order. */
 const heard: string[] = [];
 beforeAll(async () => {
-  own = await createTestDatabase();
   const made = createTestCredentials(own.database, { keys: [key] });
   credentials = made.credentials;
   made.changes.onForget((subject) => heard.push(subject));
 });
-afterAll(() => own.drop());
 
 type Tenant = {
   readonly project: ProjectScope;

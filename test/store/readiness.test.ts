@@ -1,20 +1,14 @@
 // One answer about readiness for all who ask, on a real database.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { getMigrationState } from "../../src/postgres/migrate.ts";
 import { createReadiness } from "../../src/observability/readiness.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 
-let testDatabase: TestDatabase;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
+const testDatabase = givenTestDatabase();
 
 /** Readiness by a clock of the test, with the number of questions that the database was asked. */
 function givenReadiness(away: () => readonly string[] = () => []) {

@@ -8,10 +8,10 @@ import { createEvents, type Events } from "../../src/tracing/events/events.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let fields: FieldCatalogue;
 let recorder: Recorder;
 let events: Events;
@@ -19,7 +19,6 @@ let sessions: Sessions;
 let projectId: ProjectId;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   fields = createFieldCatalogue({ database });
   recorder = createRecorder({ database, fields });
@@ -28,10 +27,7 @@ beforeAll(async () => {
   projectId = await createTestProject(database);
 });
 
-afterAll(async () => {
-  await recorder.drain();
-  await testDatabase.drop();
-});
+afterAll(() => recorder.drain());
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {

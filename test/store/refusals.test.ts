@@ -9,14 +9,14 @@ import { createRecorder, type Recorder } from "../../src/tracing/events/record.t
 import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { turnsAt } from "../support/turns.ts";
 
 /** Source of an event whose commit Postgres refuses, as for a value that no rule foresaw. */
 const poison = "poison";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let recorder: Recorder;
 let events: Events;
 let sessions: Sessions;
@@ -33,7 +33,6 @@ const refusePoison: WrittenListener = {
 };
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   const fields = createFieldCatalogue({ database });
   // One connection, so that concurrent requests share commits.
@@ -43,10 +42,7 @@ beforeAll(async () => {
   projectId = await createTestProject(database);
 });
 
-afterAll(async () => {
-  await recorder.drain();
-  await testDatabase.drop();
-});
+afterAll(() => recorder.drain());
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {

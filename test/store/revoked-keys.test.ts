@@ -2,7 +2,7 @@
 // audit rows, and keys that are created at the same moment.
 
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { CreatedKey, Keys } from "../../src/access/keys/keys.ts";
 import type { KeyPrincipal } from "../../src/access/principal.ts";
@@ -11,25 +11,22 @@ import { createLocalKeys, findOperator } from "../../src/commands/local-access.t
 import type { LocalProject } from "../../src/controlplane/projects/local-projects.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { createTestDatabase, givenTestDatabase } from "../support/database.ts";
 import { givenAKey, scopeOfOrg, scopeOfProject } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 import { aUserPrincipal } from "../support/controlplane.ts";
 import { patience } from "../support/patience.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 let project: LocalProject;
 let keys: Keys;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = testDatabase.database;
   project = await givenAProject(database);
   keys = createLocalKeys(database);
 });
-afterAll(() => testDatabase.drop());
 
 const migrationPath = new URL(
   "../../src/postgres/migrations/0017_add_key_creators.sql",

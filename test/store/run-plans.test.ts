@@ -1,16 +1,11 @@
 // The plan that Postgres makes for the events of a run, whatever it knows about them.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { runEventParts } from "../../src/tracing/run-events/store.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 
-let testDatabase: TestDatabase;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
+const testDatabase = givenTestDatabase();
 
 test("events of a run are found session by session: none is compared with each", async () => {
   const sessions = { runId: "run", sessionIds: ["a", "b"] };

@@ -11,11 +11,11 @@ import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { Tracing, TracingOfClusters } from "../../src/tracing/tracing.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let clusters: Clusters;
 let tracingOfClusters: TracingOfClusters;
 let tracing: Tracing;
@@ -34,7 +34,6 @@ const listener: WrittenListener = {
 };
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   clusters = openTestClusters(testDatabase.database);
   ({ tracing: tracingOfClusters, scores } = givenScoring(clusters, { listener, failuresMax: 3 }));
   projectId = await createTestProject(testDatabase.database);
@@ -45,7 +44,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await tracingOfClusters.drain();
   await clusters.close();
-  await testDatabase.drop();
 });
 
 async function givenEvents(count: number, fields: Partial<EventWrite> = {}): Promise<string[]> {

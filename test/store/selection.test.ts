@@ -1,27 +1,24 @@
 // Selection against Postgres: conditions that were written down before any event had their fields,
 // pages of rare matches, reads bounded in bytes, and which filter an event does not meet.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { ProjectId } from "../../src/base/ids.ts";
 import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import type { FilterInput } from "../../src/tracing/export/filter.ts";
 import { createSelection, type Selection } from "../../src/tracing/selection/selection.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { aProjectId, anEvent, insertEvents, insertPending } from "../support/events.ts";
 import { reasonOf } from "../support/reason.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let fields: FieldCatalogue;
 let selection: Selection;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   fields = createFieldCatalogue({ database });
   selection = createSelection({ database, fields, walkedMax: 10 });
 });
-
-afterAll(() => testDatabase.drop());
 
 const isProd: FilterInput = { field: "metadata.env", operator: "is", value: "prod" };
 const everything = { filters: [], fromUs: undefined, toUs: undefined };

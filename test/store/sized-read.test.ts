@@ -1,7 +1,7 @@
 // Reads within bounds of bytes, for rows of any columns: rows are measured exactly, answers past
 // their bounds are refused, and a read fetches only the bytes reserved in the call's memory.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createByteBudget, type Reservation } from "../../src/base/byte-budget.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
 import type { StoredEvent } from "../../src/tracing/events/event.ts";
@@ -10,23 +10,21 @@ import { rowsOfIds, type SizedRow, sizedRows } from "../../src/tracing/events/si
 import { createExports, type Exports } from "../../src/tracing/export/export.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase } from "../support/database.ts";
 import { anEvent, aProjectId, insertEvents } from "../support/events.ts";
 
 const MB = 1_000_000;
-let given: TestDatabase;
+const given = givenTestDatabase();
 let exports: Exports;
 let sessions: Sessions;
 
 beforeAll(async () => {
-  given = await createTestDatabase();
   const { database } = given;
   const fields = createFieldCatalogue({ database });
   exports = createExports({ database, fields });
   // Reading records nothing.
   sessions = createSessions({ database, fields, recorder: {} as never });
 });
-afterAll(() => given.drop());
 
 const everything = { filters: [], fromMs: [], toMs: [], projections: [] } as const;
 

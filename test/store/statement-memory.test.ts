@@ -3,14 +3,10 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { expect, test } from "vitest";
+import { givenTestDatabase } from "../support/database.ts";
 
-let testDatabase: TestDatabase;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-afterAll(() => testDatabase.drop());
+const testDatabase = givenTestDatabase();
 
 const script = new URL("../support/statement-memory.ts", import.meta.url).pathname;
 

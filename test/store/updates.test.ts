@@ -13,29 +13,25 @@ import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fie
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
 import { citusUrl } from "../support/citus.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
 import { givenScoring } from "../support/scored.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let fields: FieldCatalogue;
 let other: Database;
 /** The queue of projects with evaluators. */
 let queue: EvaluationQueue;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   fields = createFieldCatalogue({ database: testDatabase.database });
   other = openDatabase({ url: testDatabase.url, connectionsMax: 1 });
   const clusters = openTestClusters(testDatabase.database);
   ({ queue } = givenScoring(clusters, { mayHaveEnabled: () => true }));
 });
 
-afterAll(async () => {
-  await other.close();
-  await testDatabase.drop();
-});
+afterAll(() => other.close());
 
 /** Estimates by a field that updates change. */
 const estimateCost = ({ metadata }: { readonly metadata: Readonly<Record<string, unknown>> }) =>

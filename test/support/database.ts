@@ -8,7 +8,7 @@ import type { Clusters } from "../../src/postgres/clusters.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
-import { given } from "./given.ts";
+import { givenStarted } from "./given.ts";
 import { checkRouting, watchRouting } from "./routing.ts";
 
 export const templateName = "waggle_template";
@@ -42,7 +42,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 
 /** Gives the tests of a file a database of their own. */
 export function givenTestDatabase(): TestDatabase {
-  return given(createTestDatabase, (own) => own.drop());
+  return givenStarted(createTestDatabase, (own) => own.drop());
 }
 
 /** Returns the URL of a test's database, for another process. */

@@ -1,8 +1,8 @@
 // The worker beside the service of a test file, on the Temporal of the test run.
 
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import type { Database } from "../../src/postgres/database.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { openTestClusters } from "./database.ts";
 import { startTestTemporal, type TestTemporal } from "./temporal.ts";
 import { startWorker } from "./worker.ts";
@@ -46,8 +46,6 @@ export function givenWorker(
   afterAll(async () => {
     for (const stop of stops.toReversed()) await stop();
   });
-  beforeEach(({ skip }) => {
-    if (missing !== undefined) skip(missing);
-  });
+  skipTestsWhere(() => missing);
   return given;
 }

@@ -2,43 +2,26 @@
 // the notification again, under the same id. The worker is a process of its own, as in production.
 
 import { ScheduleOverlapPolicy } from "@temporalio/client";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
-import { sayMissing } from "../clients/environment.ts";
-import { anAlert, encryptionKeyFlag, type Receiver, startReceiver } from "../support/alerts.ts";
+import { givenOwnTemporal } from "../support/given-temporal.ts";
+import { givenStarted } from "../support/given.ts";
+import { anAlert, encryptionKeyFlag, startReceiver } from "../support/alerts.ts";
 import { urlOf } from "../support/database.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
 import { type Process, run as runCommand } from "../support/process.ts";
-import { startService, type TestService } from "../support/service.ts";
-import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+import { startService } from "../support/service.ts";
 import { openClient } from "../support/workflows.ts";
 
-let receiver: Receiver;
-let service: TestService;
-let own: OwnTemporal | undefined;
-let temporal: EmbeddedTemporal | undefined;
-let missing: string | undefined;
-
-beforeAll(async () => {
-  receiver = await startReceiver();
-  service = await startService({
+const receiver = givenStarted(startReceiver);
+const service = givenStarted(() =>
+  startService({
     "encryption-keys": encryptionKeyFlag,
     "webhook-private-hosts": receiver.host,
-  });
-  own = await startOwnTemporal();
-  temporal = own.server;
-  ({ missing } = own);
-  sayMissing("alerts", own);
-}, 600_000);
-afterAll(async () => {
-  await own?.stop();
-  await service.stop();
-  await receiver.stop();
-});
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+  }),
+);
+const own = givenOwnTemporal("alerts");
 
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
@@ -68,7 +51,7 @@ async function checkNow(server: EmbeddedTemporal): Promise<void> {
 }
 
 test("a notification that was sent but not recorded is sent again", async () => {
-  if (!temporal) throw new Error("there is no Temporal");
+  const temporal = own.server;
   const project = await givenAMetricProject(service);
   const { data } = await project.ok(
     "POST /v1/alerts",

@@ -5,19 +5,13 @@ import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import {
-  anAlert,
-  encryptionKeyFlag,
-  type MailReceiver,
-  type Receiver,
-  startMailReceiver,
-  startReceiver,
-} from "../support/alerts.ts";
+import { givenStarted } from "../support/given.ts";
+import { anAlert, encryptionKeyFlag, startMailReceiver, startReceiver } from "../support/alerts.ts";
 import { providersOf } from "../support/chats.ts";
 import { openTestClusters } from "../support/database.ts";
 import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
 import { withKey } from "../support/tenants.ts";
@@ -26,15 +20,12 @@ import { targetOf } from "../support/workflows.ts";
 import { isRecording, recordHistory } from "./histories.ts";
 
 let service: TestService;
-let receiver: Receiver;
-let mail: MailReceiver;
-let standIn: StandIn;
+const receiver = givenStarted(startReceiver);
+const mail = givenStarted(startMailReceiver);
+const standIn = givenStarted(startOpenAiStandIn);
 let flags: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  receiver = await startReceiver();
-  mail = await startMailReceiver();
-  standIn = await startOpenAiStandIn();
   flags = {
     "encryption-keys": encryptionKeyFlag,
     "webhook-private-hosts": receiver.host,
@@ -43,12 +34,9 @@ beforeAll(async () => {
   };
   service = await startService(flags);
 });
-afterAll(async () => {
-  await service.stop();
-  await receiver.stop();
-  await mail.stop();
-  await standIn.stop();
-});
+
+afterAll(() => service.stop());
+
 const workflows = givenWorker(
   "alerts",
   () => service.database,

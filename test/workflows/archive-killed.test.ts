@@ -1,14 +1,14 @@
 // Archiving a data plane while the worker and Temporal are killed: nothing lost, nothing doubled.
 // The worker is a process of its own, as in production.
 
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { givenOwnTemporal } from "../support/given-temporal.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenAKey } from "../support/keys.ts";
 import { patience } from "../support/patience.ts";
 import { run, type Process } from "../support/process.ts";
-import { startService, type TestService } from "../support/service.ts";
-import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+import { startService } from "../support/service.ts";
 import {
   fingerprintOf,
   givenADataplane,
@@ -22,28 +22,11 @@ import { recordHistory } from "./histories.ts";
 const eventsTotal = 100_000;
 const often = { timeout: 240_000, interval: 500 };
 
-let service: TestService;
-let own: OwnTemporal | undefined;
-let temporal: EmbeddedTemporal | undefined;
-let missing: string | undefined;
-
-beforeAll(async () => {
-  service = await startService({ "dataplane-assignment": "manual" });
-  own = await startOwnTemporal();
-  temporal = own.server;
-  ({ missing } = own);
-  sayMissing("archiving", own);
-}, 600_000);
-afterAll(async () => {
-  await own?.stop();
-  await service.stop();
-});
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const service = givenStarted(() => startService({ "dataplane-assignment": "manual" }));
+const own = givenOwnTemporal("archiving");
 
 test("a data plane is archived exactly once though worker and Temporal are killed", async () => {
-  if (!temporal) throw new Error("there is no Temporal");
+  const temporal = own.server;
   const { database } = service;
   const size = { workspaces: 3, projectsEach: 3 };
   const dataplane = await givenADataplane(database, service.project.orgId, size);

@@ -1,21 +1,16 @@
 // Backfills through the API, by workflows on a real Temporal and code in the sandbox.
 
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { recordHistory } from "./histories.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(async () => {
-  await service.stop();
-});
 const workflows = givenWorker("backfills", () => service.database);
 
 const slowCode = `

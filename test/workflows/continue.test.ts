@@ -5,12 +5,12 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import { findTemporal } from "../../src/embedded/temporal-binary.ts";
 import { backfillEntry, evaluateChunkEntry } from "../../src/outbox/entry.ts";
 import { openConnection, registerSearchAttributes } from "../../src/workflows/namespace.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
 import { aChunk, answerOf, startEvaluationWorker, stepsOf } from "../support/evaluation-worker.ts";
 import { aFreePort } from "../support/socket.ts";
@@ -81,9 +81,7 @@ afterAll(async () => {
   await own.drop();
   await rm(folder, { recursive: true, force: true });
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+skipTestsWhere(() => missing);
 
 test("a long archive goes on as a new run, and counts on", async () => {
   const { database } = own;

@@ -2,21 +2,16 @@
 // end: with the whole service, a worker, a real Temporal and the sandbox.
 // Source: docs/sandbox.md, "Places"; docs/workflows.md, "Evaluators".
 
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(async () => {
-  await service.stop();
-});
 /** Places: two of an organization, and one of a project. */
 const flags = () => ({ "evaluator-processes": "3", "evaluator-time-limit-ms": "600000" });
 givenWorker("evaluators", () => service.database, flags);

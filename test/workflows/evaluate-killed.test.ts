@@ -3,40 +3,23 @@
 // own, as in production.
 
 import { readdir, readFile } from "node:fs/promises";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { givenOwnTemporal } from "../support/given-temporal.ts";
+import { givenStarted } from "../support/given.ts";
 import { urlOf } from "../support/database.ts";
 import { printFinding } from "../support/findings.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { run, type Process } from "../support/process.ts";
-import { startService, type TestService } from "../support/service.ts";
-import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+import { startService } from "../support/service.ts";
 
 /** DATAPOINTS raises it for longer runs. */
 const eventsTotal = Number(process.env["DATAPOINTS"] ?? 1_000);
 const eventsPerBatch = 500;
 
-let service: TestService;
-let own: OwnTemporal | undefined;
-let temporal: EmbeddedTemporal | undefined;
-let missing: string | undefined;
-
-beforeAll(async () => {
-  service = await startService();
-  own = await startOwnTemporal();
-  temporal = own.server;
-  ({ missing } = own);
-  sayMissing("evaluators", own);
-}, 600_000);
-afterAll(async () => {
-  await own?.stop();
-  await service.stop();
-});
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const service = givenStarted(startService);
+const own = givenOwnTemporal("evaluators");
 
 /** Each says something else of an event, so that no score passes for another. */
 const evaluators = [
@@ -49,7 +32,7 @@ const evaluators = [
 ];
 
 test("every event has each score once though sandboxes, worker and Temporal die", async () => {
-  if (!temporal) throw new Error("there is no Temporal");
+  const temporal = own.server;
   const project = await givenAMetricProject(service);
   for (const evaluator of evaluators) await project.make({ ...evaluator, ...onAllChains });
   const { run_id: runId } = await project.ok("POST /v1/runs", { name: "many datapoints" });

@@ -1,22 +1,13 @@
 // Reactions of the evaluators' workflows to each answer of the services, on a real Temporal. The
 // test gives the answers; evaluate.test.ts runs the services themselves.
 
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { BackfillEnd } from "../../src/evaluation/backfills/backfill-runs.ts";
 import type { ChunkEnd, ChunkStep } from "../../src/evaluation/scores/run-chunk.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { backfillEntry, evaluateChunkEntry } from "../../src/outbox/entry.ts";
 import type { BackfillInput, EvaluateChunkInput } from "../../src/outbox/entry.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { givenTemporal } from "../support/given-temporal.ts";
 import {
   aChunk,
   answerOf,
@@ -25,25 +16,10 @@ import {
   type Services,
 } from "../support/evaluation-worker.ts";
 import { patience } from "../support/patience.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import { openClient } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
 
-let temporal: TestTemporal;
-let missing: string | undefined;
-
-beforeAll(async () => {
-  const started = await startTestTemporal();
-  sayMissing("evaluators", started);
-  ({ missing } = started);
-  if (started.missing === undefined) temporal = started;
-}, 600_000);
-afterAll(async () => {
-  if (missing === undefined) await temporal.stop();
-});
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const temporal = givenTemporal("evaluators");
 
 async function given(services: Partial<Services>) {
   const worker = await startEvaluationWorker(temporal, services);

@@ -1,23 +1,18 @@
 // Events that come in are scored by workflows: with the whole service, a worker, a real Temporal
 // and the sandbox that runs the code.
 
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
+import { givenStarted } from "../support/given.ts";
 import { aControlplane } from "../support/controlplane.ts";
 import { givenWorker } from "../support/given-worker.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { recordHistory } from "./histories.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(async () => {
-  await service.stop();
-});
 const workflows = givenWorker("evaluators", () => service.database);
 
 /** On all tools: the sessions that they come with are none of these tests' events. */

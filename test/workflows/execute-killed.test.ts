@@ -2,44 +2,25 @@
 // once, and a call that was repeated carries the key of the first. The worker is a process of its
 // own, as in production.
 
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { givenOwnTemporal } from "../support/given-temporal.ts";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
 import { urlOf } from "../support/database.ts";
 import { givenAnExecutableRun } from "../support/executions.ts";
 import { printFinding } from "../support/findings.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { type Process, run as runCommand } from "../support/process.ts";
-import { startService, type TestService } from "../support/service.ts";
-import { type OwnTemporal, startOwnTemporal } from "../support/temporal-server.ts";
+import { startService } from "../support/service.ts";
 
 /** DATAPOINTS raises it for longer runs. */
 const datapointsTotal = Number(process.env["DATAPOINTS"] ?? 300);
 const concurrency = 32;
 
-let standIn: StandIn;
-let service: TestService;
-let own: OwnTemporal | undefined;
-let temporal: EmbeddedTemporal | undefined;
-let missing: string | undefined;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-  service = await startService({ providers: providersOf(standIn) });
-  own = await startOwnTemporal();
-  temporal = own.server;
-  ({ missing } = own);
-  sayMissing("executions", own);
-}, 600_000);
-afterAll(async () => {
-  await own?.stop();
-  await service.stop();
-  await standIn.stop();
-});
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const standIn = givenStarted(startOpenAiStandIn);
+const service = givenStarted(() => startService({ providers: providersOf(standIn) }));
+const own = givenOwnTemporal("executions");
 
 async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
   const url = await urlOf(service.database);
@@ -65,7 +46,7 @@ const counter = {
 };
 
 test("every datapoint is paid for once though the worker dies", async () => {
-  if (!temporal) throw new Error("there is no Temporal");
+  const temporal = own.server;
   const run = await givenAnExecutableRun(service, "slow-30", datapointsTotal);
   await run.project.make(counter);
   let worker = await startWorker(temporal);

@@ -1,28 +1,21 @@
 // Executions of experiment runs through the API, by workflows on a real Temporal; the models are
 // the stand-in's.
 
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { datapointTriesMax } from "../../src/base/tenant-limits.ts";
+import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
 import { type ExecutableRun, givenAnExecutableRun } from "../support/executions.ts";
 import { givenWorker } from "../support/given-worker.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { recordHistory } from "./histories.ts";
 
-let service: TestService;
-let standIn: StandIn;
+const standIn = givenStarted(startOpenAiStandIn);
+const service = givenStarted(() => startService(flags()));
 
 const flags = () => ({ providers: providersOf(standIn) });
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-  service = await startService(flags());
-});
-afterAll(async () => {
-  await service.stop();
-  await standIn.stop();
-});
 const workflows = givenWorker("executions", () => service.database, flags);
 beforeEach(() => {
   standIn.clear();

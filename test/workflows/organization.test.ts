@@ -1,14 +1,13 @@
 // Archiving an organization whose data planes are on two clusters, one of which is away.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ServiceError } from "../../src/base/errors.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { givenTemporal } from "../support/given-temporal.ts";
 import { aControlplane } from "../support/controlplane.ts";
-import { createTestDatabase, openTestClusters, type TestDatabase } from "../support/database.ts";
+import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 import { givenAProject } from "../support/project.ts";
-import { startTestTemporal, type TestTemporal } from "../support/temporal.ts";
 import {
   fingerprintOf,
   givenADataplane,
@@ -19,24 +18,8 @@ import {
 import { recordHistory } from "./histories.ts";
 import { startWorker } from "../support/worker.ts";
 
-let own: TestDatabase;
-let temporal: TestTemporal;
-let missing: string | undefined;
-
-beforeAll(async () => {
-  own = await createTestDatabase();
-  const started = await startTestTemporal();
-  sayMissing("archiving an organization", started);
-  ({ missing } = started);
-  if (started.missing === undefined) temporal = started;
-}, 600_000);
-afterAll(async () => {
-  if (missing === undefined) await temporal.stop();
-  await own.drop();
-});
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+const own = givenTestDatabase();
+const temporal = givenTemporal("archiving an organization");
 
 test("a cluster that is away holds up its own data planes alone, until it is back", async () => {
   const { database } = own;

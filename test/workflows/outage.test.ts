@@ -4,10 +4,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startTemporal, type EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { searchAttributesOf } from "../../src/workflows/search-attributes.ts";
-import { sayMissing } from "../clients/environment.ts";
+import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { openTestClusters } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 import { startService, type TestService } from "../support/service.ts";
@@ -37,9 +37,7 @@ afterAll(async () => {
   await service.stop();
   await rm(folder, { recursive: true, force: true });
 });
-beforeEach(({ skip }) => {
-  if (missing !== undefined) skip(missing);
-});
+skipTestsWhere(() => missing);
 
 test("access ends without Temporal, and the rest is done when it is back", async () => {
   const port = await aFreePort();

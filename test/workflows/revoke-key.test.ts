@@ -1,26 +1,21 @@
 // A key's revocation, followed to the last server: on the service, a worker and Temporal as they
 // are.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { createUuid } from "../../src/base/ids.ts";
 import { revokeKeyEntry } from "../../src/outbox/entry.ts";
 import { createWorkflowClient, isAboutSearchAttributes } from "../../src/workflows/client.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenWorker } from "../support/given-worker.ts";
 import { givenAKey } from "../support/keys.ts";
 import { patience } from "../support/patience.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { targetOf } from "../support/workflows.ts";
 import { recordHistory } from "./histories.ts";
 
-let service: TestService;
+const service = givenStarted(startService);
 
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(async () => {
-  await service.stop();
-});
 const workflows = givenWorker("following revocations", () => service.database);
 
 async function revokeAKey(): Promise<string> {

@@ -2,17 +2,16 @@
 // the log. Source: docs/audit.md.
 
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAudit } from "../../../src/access/audit/audit.ts";
 import type { Audit } from "../../../src/access/audit/audit.ts";
 import type { ChainReport } from "../../../src/access/audit/verify.ts";
 import type { Scope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
 import type { Database, Sql } from "../../../src/postgres/database.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { givenTestDatabase } from "../../support/database.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 let audit: Audit;
 let orgId: string;
@@ -20,7 +19,6 @@ let orgId: string;
 const rowsPerChain = 5;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = testDatabase.database;
   audit = createAudit(database);
 });
@@ -29,8 +27,6 @@ beforeEach(async () => {
   await database.sql()`truncate audit_log, audit_heads`;
   orgId = await givenAChain(rowsPerChain);
 });
-
-afterAll(() => testDatabase.drop());
 
 async function givenAChain(length: number, after: Record<string, unknown> = {}): Promise<string> {
   const id = createUuid();

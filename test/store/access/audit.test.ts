@@ -1,22 +1,20 @@
 // The audit log's chain: the row of each change, and detection of every way to tamper with it.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAudit } from "../../../src/access/audit/audit.ts";
 import type { Audit, Change } from "../../../src/access/audit/audit.ts";
 import { systemScope } from "../../../src/access/scope.ts";
 import type { Scope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
 import type { Database } from "../../../src/postgres/database.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { givenTestDatabase } from "../../support/database.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let database: Database;
 let audit: Audit;
 let scope: Scope;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   database = testDatabase.database;
   audit = createAudit(database);
 });
@@ -25,8 +23,6 @@ beforeEach(() => {
   const id = createUuid();
   scope = { level: "org", id, name: "acme", orgId: id };
 });
-
-afterAll(() => testDatabase.drop());
 
 const actor = { type: "user", id: "u-1", name: "ada@example.com" } as const;
 

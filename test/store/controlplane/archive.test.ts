@@ -10,11 +10,10 @@ import { openDatabase } from "../../../src/postgres/database.ts";
 import type { Database } from "../../../src/postgres/database.ts";
 import { aControlplane, aKeyPrincipal } from "../../support/controlplane.ts";
 import type { TestControlplane } from "../../support/controlplane.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { givenTestDatabase } from "../../support/database.ts";
 import { patience } from "../../support/patience.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let plane: TestControlplane;
 /** The same service on connections of its own, so that a race has two sides. */
 let otherDatabase: Database;
@@ -32,16 +31,12 @@ const withChildren = { withChildren: true, actor };
 const absent = expect.objectContaining({ reason: "NOT_FOUND" }) as Error;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   plane = await aControlplane({ database: testDatabase.database });
   otherDatabase = openDatabase({ url: testDatabase.url });
   other = await aControlplane({ database: otherDatabase });
 });
 
-afterAll(async () => {
-  await otherDatabase.close();
-  await testDatabase.drop();
-});
+afterAll(() => otherDatabase.close());
 
 beforeEach(async () => {
   const { orgs, dataplanes, workspaces, projects } = plane;

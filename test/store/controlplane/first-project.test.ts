@@ -1,18 +1,11 @@
 // The first start's organization, data plane, workspace and project against a real Postgres.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createLocalProjects } from "../../../src/controlplane/projects/local-projects.ts";
 import { createScopes } from "../../../src/controlplane/scopes/scopes.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { givenTestDatabase } from "../../support/database.ts";
 
-let testDatabase: TestDatabase;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-});
-
-afterAll(() => testDatabase.drop());
+const testDatabase = givenTestDatabase();
 
 test("the first project is made once, on the default cluster, and written down", async () => {
   const { database } = testDatabase;

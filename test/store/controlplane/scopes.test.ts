@@ -2,17 +2,16 @@
 // place in the tree, their first administrator, and their pages.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Scope } from "../../../src/access/scope.ts";
 import { systemScope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
 import { parsePageOptions } from "../../../src/base/pages.ts";
 import { aControlplane, aKeyPrincipal, aUserPrincipal } from "../../support/controlplane.ts";
 import type { TestControlplane } from "../../support/controlplane.ts";
-import { createTestDatabase } from "../../support/database.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { givenTestDatabase } from "../../support/database.ts";
 
-let testDatabase: TestDatabase;
+const testDatabase = givenTestDatabase();
 let plane: TestControlplane;
 let automatic: TestControlplane;
 let org: Scope;
@@ -26,13 +25,10 @@ const refused = (reason: string, message = /./) =>
   expect.objectContaining({ reason, message: expect.stringMatching(message) as string }) as Error;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
   const { database } = testDatabase;
   plane = await aControlplane({ database });
   automatic = await aControlplane({ database, assignment: "automatic" });
 });
-
-afterAll(() => testDatabase.drop());
 
 beforeEach(async () => {
   org = await anOrg();

@@ -1,10 +1,11 @@
 // Judges before stand-ins of every kind of provider: requests, reading of answers, and failures
 // that count as the judge's.
 
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ProjectScope } from "../../../src/access/scope.ts";
 import { createUuid, type ProjectId } from "../../../src/base/ids.ts";
 import type { RunnableDefinition } from "../../../src/evaluation/runner/runner.ts";
+import { givenStarted } from "../../support/given.ts";
 import {
   aJudge,
   givenJudges,
@@ -12,24 +13,21 @@ import {
   type Judges,
   providerTypes,
 } from "../../support/judges.ts";
-import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
+import { startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { models } from "../../support/translated.ts";
 import { patience } from "../../support/patience.ts";
 
 const event = { inputs: {}, outputs: { content: "Paris", score: 4 }, feedback: {} };
 const signal = new AbortController().signal;
 
-let standIn: StandIn;
+const standIn = givenStarted(startOpenAiStandIn);
 let judges: Judges;
 
 beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
   judges = givenJudges(standIn);
 });
 
 afterEach(() => standIn.clear());
-afterAll(() => standIn.stop());
-
 function run(over: Partial<RunnableDefinition> = {}, on = event) {
   return judges.judge.open(judgingProject, aJudge(over), signal).run(on);
 }

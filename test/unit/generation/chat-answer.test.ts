@@ -1,9 +1,10 @@
 // Answers to chats have one form, however a server with the OpenAI API writes them.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { deltasOf, readWholeChat } from "../../../src/generation/chat/answer.ts";
-import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
+import { givenStarted } from "../../support/given.ts";
+import { startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { ask, targetAt } from "../../support/translated.ts";
 
 const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
@@ -80,11 +81,7 @@ describe("a chat's message", () => {
 });
 
 describe("a signature of a call of a tool", () => {
-  let standIn: StandIn;
-  beforeAll(async () => {
-    standIn = await startOpenAiStandIn();
-  });
-  afterAll(() => standIn.stop());
+  const standIn = givenStarted(startOpenAiStandIn);
 
   test("goes back to the server as it came", async () => {
     const signed = { ...call, extra_content: { google: { thought_signature: "c2ln" } } };

@@ -1,6 +1,6 @@
 // What becomes of a translated call that fails, breaks off or is ended, and what its tokens are.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import {
   isRetriable,
@@ -17,22 +17,17 @@ import type { ModelAnswer, StreamAnswer } from "../../../src/generation/calls/mo
 import { readGathered, readWholeChat } from "../../../src/generation/chat/answer.ts";
 import { createAnswerGatherer } from "../../../src/generation/openai/answer-gatherer.ts";
 import { toEventBytes } from "../../../src/generation/openai/event-stream.ts";
-import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
+import { givenStarted } from "../../support/given.ts";
+import { startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { ask, models, targetAt } from "../../support/translated.ts";
 import { patience } from "../../support/patience.ts";
 
 const body = { model: "m", messages: [{ role: "user", content: "Hello" }] };
 const streamed = { ...body, stream: true };
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
+const standIn = givenStarted(startOpenAiStandIn);
 
 beforeEach(() => standIn.clear());
-
-afterAll(() => standIn.stop());
 
 /** Asks a model that plays something, `whole` or as a stream. */
 function play(

@@ -3,7 +3,8 @@
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { providerTypes, speaksOpenAi } from "../../../src/generation/provider.ts";
-import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
+import { givenStarted } from "../../support/given.ts";
+import { startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { models, type OpenAiServer, serveOpenAi } from "../../support/translated.ts";
 
 const text = "It is 18 °C and sunny in Paris.";
@@ -21,13 +22,7 @@ const weather = {
   },
 } as const satisfies OpenAI.ChatCompletionTool;
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
-
-afterAll(() => standIn.stop());
+const standIn = givenStarted(startOpenAiStandIn);
 
 describe.each(providerTypes)("OpenAI's client, with %s behind it,", (type) => {
   let server: OpenAiServer;

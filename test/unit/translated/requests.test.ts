@@ -1,9 +1,10 @@
 // Requests as each provider gets them; a field that a provider lacks is refused by name.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import type { ProviderType } from "../../../src/generation/provider.ts";
-import { type StandIn, startOpenAiStandIn } from "../../support/openai-stand-in.ts";
+import { givenStarted } from "../../support/given.ts";
+import { startOpenAiStandIn } from "../../support/openai-stand-in.ts";
 import { ask, models, targetAt, translatedTypes } from "../../support/translated.ts";
 
 const user = { role: "user", content: "Hello" };
@@ -23,15 +24,9 @@ const called = {
   ],
 };
 
-let standIn: StandIn;
-
-beforeAll(async () => {
-  standIn = await startOpenAiStandIn();
-});
+const standIn = givenStarted(startOpenAiStandIn);
 
 beforeEach(() => standIn.clear());
-
-afterAll(() => standIn.stop());
 
 /** Sends a request, and returns the body that the provider got. */
 async function sent(type: ProviderType, body: JsonObject): Promise<JsonObject> {
