@@ -70,10 +70,7 @@ export async function orBrokenOff<T>(body: Promise<T>): Promise<T> {
   });
 }
 
-/**
- * Throws OperatorError for an answer that Waggle does not give: a redirection, which would lose the
- * body of a call, or a page.
- */
+/** Throws OperatorError for answers not of Waggle: a page, or a redirect, which loses bodies. */
 export function assertWaggle(url: string, { status, headers }: Response): void {
   const type = headers.get("content-type") ?? "application/json";
   const target = status >= 300 && status < 400 ? (headers.get("location") ?? "") : undefined;

@@ -57,10 +57,7 @@ export function tokenCounts(usage: Usage) {
   };
 }
 
-/**
- * Returns the `usage` of an answer; undefined if the prompt is not counted, because a cost without
- * it would be too low.
- */
+/** Returns an answer's `usage`; undefined without the prompt's part, which its cost would lack. */
 export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(usage) || !isAmount(usage["prompt_tokens"])) return undefined;
   const prompt = countOf(usage, "prompt_tokens");

@@ -61,10 +61,7 @@ export type Notifications = {
    * recorded, is sent again under the same id.
    */
   attempt(input: DeliverNotificationInput): Promise<Delivery>;
-  /**
-   * Sends a notification once, now. Throws INVALID_ARGUMENT if the owner has no target of its role,
-   * and TEST_LIMITED.
-   */
+  /** Sends one now. Throws TEST_LIMITED, and INVALID_ARGUMENT without a target of its role. */
   test(owner: Owner, notice: Notice): Promise<NotificationRow>;
   /** Lists the notifications of an owner, newest first. */
   list(owner: Owner, page: PageOptions): Promise<Page<NotificationRow>>;

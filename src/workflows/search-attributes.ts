@@ -19,10 +19,7 @@ export const searchAttributeNames = [
   evaluatorKey.name,
 ];
 
-/**
- * Returns the search attributes of a workflow: its organization, scope, actor, and its evaluator if
- * the input names one.
- */
+/** Returns a workflow's search attributes: organization, scope, actor, and any evaluator. */
 export function searchAttributesOf(
   about: Pick<OutboxEntry, "orgId" | "scopeId" | "actor" | "input">,
 ): SearchAttributePair[] {

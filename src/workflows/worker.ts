@@ -48,10 +48,7 @@ const activitiesMax = 20;
 const evaluationsMax = 4 * chunkStepsMax;
 /** Maximum workflows that are cached between two of their events. */
 const cachedWorkflowsMax = 200;
-/**
- * Time in which activities may end at a step. After `stopForceMs` the others are abandoned, and
- * other workers retry them.
- */
+/** Time for activities to end at a step; after `stopForceMs` other workers retry the rest. */
 const stopGraceMs = 2_000;
 const stopForceMs = 10_000;
 const awayLookMs = 1_000;

@@ -66,10 +66,7 @@ export type Backfills = {
     action: BackfillAction,
     actor: Actor,
   ): Promise<Backfill>;
-  /**
-   * Cancels the open backfill of an evaluator, in the ambient transaction; the caller's audit entry
-   * covers it.
-   */
+  /** Cancels an evaluator's open backfill in the ambient transaction, under its audit entry. */
   cancelOpenOf(project: ProjectScope, evaluatorId: string, actor: Actor): Promise<void>;
 };
 

@@ -82,10 +82,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let running: Promise<boolean> | undefined;
   let isStopped = false;
 
-  /**
-   * Runs the work of each project in its organization's turn, or `drop` if the project is not
-   * active.
-   */
+  /** Runs each project's work in its organization's turn, or `drop` if it is not active. */
   async function workFor(
     clusterId: string,
     projectIds: readonly string[],

@@ -127,10 +127,7 @@ export async function findRun(
   return row && toRow(row);
 }
 
-/**
- * Returns the runs of ids that have ended. Waits for changes of these runs that are being
- * committed.
- */
+/** Returns the ended runs of ids; waits for changes of these runs that are being committed. */
 export async function listEnded(
   sql: Sql,
   projectId: string,

@@ -32,10 +32,7 @@ export async function insertChunk(sql: Sql, chunk: ChunkRow): Promise<boolean> {
   return count > 0;
 }
 
-/**
- * Sets the numbers of events and of skipped events of a new chunk; a chunk without events ends at
- * once.
- */
+/** Sets how many events a new chunk has and skipped; a chunk without events ends at once. */
 export async function fillChunk(
   sql: Sql,
   { projectId, chunkId }: { readonly projectId: string; readonly chunkId: string },
@@ -269,9 +266,7 @@ export type OpenChunk = WaitingVersion & {
   readonly events: number;
 };
 
-/**
- * Creates a chunk of the longest waiting runs, at most `limit`; returns the number of its events.
- */
+/** Creates a chunk of the longest waiting runs, at most `limit`; returns how many. */
 export async function claimChunk(
   sql: Sql,
   chunk: Omit<OpenChunk, "events">,
@@ -299,9 +294,7 @@ export async function claimChunk(
   return row?.events ?? 0;
 }
 
-/**
- * Deletes at most `limit` chunks of an evaluator that ended long ago, except those of backfills.
- */
+/** Deletes at most `limit` chunks of an evaluator that ended long ago, except of backfills. */
 export async function deleteOldChunks(
   sql: Sql,
   { projectId, evaluatorId }: Pick<WaitingVersion, "projectId" | "evaluatorId">,
@@ -344,9 +337,7 @@ export async function markHanded(sql: Sql, projectId: string, chunkId: string): 
     where project_id = ${projectId} and chunk_id = ${chunkId}`;
 }
 
-/**
- * Returns at most `limit` open chunks without movement for `stillMs`, without those of backfills.
- */
+/** Returns at most `limit` open chunks that stood still for `stillMs`, except of backfills. */
 export async function listStill(
   sql: Sql,
   stillMs: number,

@@ -20,9 +20,7 @@ export type Charge = {
 };
 
 export type BudgetGate = {
-  /**
-   * Returns the charge of a call; undefined if no budget counts it. Fails with BUDGET_EXHAUSTED.
-   */
+  /** Returns a call's charge; undefined if no budget counts it. Fails with BUDGET_EXHAUSTED. */
   admit(project: ProjectScope, keyId: string | undefined): Promise<Charge | undefined>;
 };
 

@@ -20,10 +20,7 @@ export type CallSignal = {
   readonly close: () => void;
 };
 
-/**
- * Opens the signal of a call; `client` is aborted when the client disconnects. Throws its reason if
- * that has happened already.
- */
+/** Opens a call's signal; throws the reason of `client` if the client has disconnected. */
 export function openCallSignal(client: AbortSignal, timeoutMs: number): CallSignal {
   client.throwIfAborted();
   const controller = new AbortController();

@@ -30,10 +30,7 @@ export type StoreGenerationParts = {
   readonly charge?: Charge | undefined;
 };
 
-/**
- * Time after admission in which the project counts as active without a check. Archiving waits
- * longer than this time plus a commit.
- */
+/** Time in which an admitted project counts as active; archiving waits longer, plus a commit. */
 const activeMs = 10_000;
 
 /**
@@ -79,10 +76,7 @@ export function costOfAttempts(
   return others.length === 0 ? cost : others.reduce((sum, one) => sum + one, cost ?? 0);
 }
 
-/**
- * Returns whether providers refused every attempt, which costs nothing. An attempt that failed
- * otherwise may be billed.
- */
+/** Returns whether all attempts were refused, which is free; other failures may be billed. */
 function isRefused({ attempts, answer }: FinishedGeneration): boolean {
   return !answer && attempts.length > 0 && attempts.every(({ status }) => isRefusal(status));
 }

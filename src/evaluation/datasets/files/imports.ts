@@ -173,10 +173,7 @@ type Changes = {
   readonly changed: readonly Held[];
 };
 
-/**
- * Creates one version of each dataset that has changes. Returns the version number of the import's
- * dataset; 0 if it has no changes.
- */
+/** Creates a version of each changed dataset; returns that of the import's, 0 if unchanged. */
 async function addVersions(
   sql: Sql,
   projectId: string,

@@ -27,9 +27,7 @@ export type FilledTemplate = {
   readonly absent: readonly string[];
 };
 
-/**
- * Maximum key look-ups of one filling: an event may have a value at every reading of every path.
- */
+/** Maximum key look-ups of a filling: each reading of each path may find a value. */
 const triesMax = 200_000;
 
 const eventName = "event";

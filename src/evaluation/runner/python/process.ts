@@ -37,10 +37,7 @@ export type AskOptions = {
 };
 
 export type Guest = {
-  /**
-   * Waits for the line that begins with the id. One at a time; without an answer the process is
-   * killed.
-   */
+  /** Waits for the line that begins with the id, one at a time; without one kills the process. */
   readonly ask: (options: AskOptions) => Promise<GuestReply>;
   readonly isAlive: () => boolean;
   /** Adds a listener to the end of the process, for any cause. */

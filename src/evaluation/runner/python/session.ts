@@ -29,10 +29,7 @@ export type OpenSessionOptions = {
   readonly leave: Leave;
 };
 
-/**
- * Bounds of an event's time on a busy machine, as a factor of `wallMs` and as an addition to it;
- * the smaller bound applies.
- */
+/** Bounds of an event's time on a busy machine, `wallMs` times and plus; the smaller applies. */
 const longestFactor = 6;
 const longestMsMore = 60_000;
 

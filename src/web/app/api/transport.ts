@@ -38,10 +38,7 @@ export function guardCalls(newGuard: Guard): void {
   guard = newGuard;
 }
 
-/**
- * Waits, after an answer that found nothing, for the next sign-in. Resolves to whether the call is
- * worth sending again.
- */
+/** Waits for a sign-in after an answer that found nothing; resolves to whether to call again. */
 export function hasSignedInAgain(signal: AbortSignal): Promise<boolean> {
   return guard(signal);
 }

@@ -131,10 +131,7 @@ export function carryParameters(settings: Fields): CarriedParameters {
   };
 }
 
-/**
- * Settings that change no answer, that the draft holds elsewhere, or that senders add, such as
- * LangChain's `_type`.
- */
+/** Settings without effect, held elsewhere by the draft, or of senders, as LangChain's `_type`. */
 const quietSettings = [
   "_type",
   "id",

@@ -31,10 +31,7 @@ const showDocument = library as (options: {
   readonly onComplete: () => void;
 }) => unknown;
 
-/**
- * Shows the operations of this service in an element, and calls `onShown` when they are there.
- * Returns the function that ends it.
- */
+/** Shows the service's operations in an element, then calls `onShown`; returns how to end it. */
 export function showOperations(element: HTMLElement, onShown: () => void): () => void {
   const watch = new MutationObserver(() => mend(element));
   watch.observe(element, { childList: true, subtree: true });

@@ -23,10 +23,7 @@ export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/**
- * Returns a command that asks the same of the API. The key is the reader's own, from the
- * environment: nothing secret is in the text.
- */
+/** Returns a command that asks the same of the API, with the key in the reader's environment. */
 export function formatCurl(origin: string, question: Question): string {
   const { tab, filters, from, to } = question;
   const dateRange = { $gte: from, ...(to !== undefined && { $lte: to }) };
