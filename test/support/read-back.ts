@@ -28,9 +28,7 @@ export type Filter = { readonly field: string; readonly operator: string; readon
 
 export type ReadAccess = { readonly url: string; readonly key: string };
 
-/**
- * Sends JSON and returns the JSON answer. Throws an error with the answer unless the status is 200.
- */
+/** Sends JSON, returns the JSON answer. Throws an error with it unless the status is 200. */
 export async function callRest<T>(
   { url, key }: ReadAccess,
   method: string,
@@ -47,9 +45,7 @@ export async function callRest<T>(
   return JSON.parse(text) as T;
 }
 
-/**
- * Returns the matching events, oldest first, including sessions unless the filters exclude them.
- */
+/** Returns the matching events, oldest first, with sessions unless the filters exclude them. */
 export async function readEvents(
   access: ReadAccess,
   filters: readonly Filter[],

@@ -98,9 +98,7 @@ function startShared(
   });
 }
 
-/**
- * Returns the sources of the program: registries are reachable from more places than an archive.
- */
+/** Returns sources of the program: registries are reachable from more places than an archive. */
 export function temporalFrom() {
   return {
     cliPath: process.env["TEMPORAL_CLI_PATH"],

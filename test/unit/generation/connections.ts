@@ -2,9 +2,7 @@
 
 import type { Connection, Route, Target } from "../../../src/generation/provider.ts";
 
-/**
- * Returns a connection of the operator to an OpenAI-compatible server, but for what `over` says.
- */
+/** Returns an operator's connection to an OpenAI-compatible server, but for what `over` says. */
 export function connectionOf(over: Partial<Connection> = {}): Connection {
   return {
     id: over.name ?? "local",
