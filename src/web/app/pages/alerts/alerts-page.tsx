@@ -8,13 +8,13 @@ import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { textColumn, timeColumn } from "../../design/columns.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
-import { type Column, Table } from "../../design/table.tsx";
+import { EmptyState } from "../../design/states.tsx";
+import type { Column } from "../../design/table.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
+import { ItemTable } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
-import { useItemPages } from "../../shell/row-pages.ts";
 import { formatOfAlert } from "./alert-values.ts";
 import { describeCondition, stateTones } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
@@ -79,7 +79,6 @@ export function AlertsPage() {
   const list = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
   const { data } = list;
   const params = { projectId };
-  const rowPages = useItemPages("alerts");
   useCommands([
     mayCreate && {
       id: "alerts.new",
@@ -120,25 +119,20 @@ export function AlertsPage() {
         ),
       })}
     >
-      <ReadState read={list} what="Loading alerts" />
-      {data ? (
-        <Table
-          label="Alerts"
-          isMain
-          widthsKey="alerts"
-          columns={columns}
-          rows={rows}
-          idOf={({ id }) => id}
-          toneOf={(alert) => (alert.state === "triggered" ? "bad" : undefined)}
-          {...rowPages}
-          empty={
-            <EmptyState icon={<Bell />} title="No alerts yet" action={newAlert}>
-              An alert checks a measure each hour, day, week or month, and tells a webhook, Slack or
-              people by e-mail when it passes a threshold.
-            </EmptyState>
-          }
-        />
-      ) : null}
+      <ItemTable
+        path="alerts"
+        label="Alerts"
+        read={list}
+        columns={columns}
+        rows={data && rows}
+        toneOf={(alert) => (alert.state === "triggered" ? "bad" : undefined)}
+        empty={
+          <EmptyState icon={<Bell />} title="No alerts yet" action={newAlert}>
+            An alert checks a measure each hour, day, week or month, and tells a webhook, Slack or
+            people by e-mail when it passes a threshold.
+          </EmptyState>
+        }
+      />
     </Page>
   );
 }

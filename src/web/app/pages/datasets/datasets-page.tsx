@@ -1,17 +1,14 @@
 // The datasets of a project, and the dialog that makes one.
 
-import { Database, Plus } from "lucide-react";
-import { useMemo, useState } from "react";
+import { Database } from "lucide-react";
+import { useMemo } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useMore, useRpcPages } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
 import { countColumn, idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
-import { type Column, Table, type TableProps } from "../../design/table.tsx";
-import { useMay } from "../../session/use-may.ts";
-import { useCommands } from "../../shell/commands.ts";
+import { EmptyState } from "../../design/states.tsx";
+import type { Column } from "../../design/table.tsx";
+import { ItemTable, useNewItem } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
-import { useItemPages } from "../../shell/row-pages.ts";
 import { DatasetNameDialog } from "./dataset-name-dialog.tsx";
 
 const columns: readonly Column<Dataset>[] = [
@@ -46,57 +43,24 @@ const columns: readonly Column<Dataset>[] = [
 ];
 
 export function DatasetsPage() {
-  const mayCreate = useMay()(DatasetService.method.createDataset);
-  const [isCreating, setCreating] = useState(false);
-  const pages = useItemPages("datasets");
-  useCommands([
-    mayCreate && {
-      id: "datasets.create",
-      title: "Create a dataset",
-      keys: "n",
-      run: () => setCreating(true),
-    },
-  ]);
-  const create = mayCreate && (
-    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-      Create dataset
-    </Button>
-  );
-  return (
-    <Page title="Datasets" actions={create}>
-      <DatasetList {...pages} create={create} />
-      {isCreating ? (
-        <DatasetNameDialog
-          onClose={() => setCreating(false)}
-          onCreated={(id) => pages.onOpen({ id })}
-        />
-      ) : null}
-    </Page>
-  );
-}
-
-type DatasetListProps = Pick<TableProps<Dataset>, "onOpen" | "hrefOf"> & {
-  readonly create: React.ReactNode;
-};
-
-function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
   const pages = useRpcPages(DatasetService.method.listDatasets, { limit: 100 });
   const rows = useMemo(() => pages.data?.pages.flatMap(({ datasets }) => datasets), [pages.data]);
   const more = useMore(pages);
-  const state = <ReadState read={pages} what="Loading datasets" />;
-  if (rows === undefined) return state;
+  const { create, creating } = useNewItem({
+    path: "datasets",
+    method: DatasetService.method.createDataset,
+    title: "Create a dataset",
+    label: "Create dataset",
+    dialog: (onClose, onCreated) => <DatasetNameDialog onClose={onClose} onCreated={onCreated} />,
+  });
   return (
-    <>
-      {state}
-      <Table
+    <Page title="Datasets" actions={create}>
+      <ItemTable
+        path="datasets"
         label="Datasets"
-        isMain
-        widthsKey="datasets"
+        read={pages}
         columns={columns}
         rows={rows}
-        idOf={({ id }) => id}
-        onOpen={onOpen}
-        hrefOf={hrefOf}
         {...more}
         empty={
           <EmptyState icon={<Database />} title="No datasets yet" action={create}>
@@ -105,6 +69,7 @@ function DatasetList({ onOpen, hrefOf, create }: DatasetListProps) {
           </EmptyState>
         }
       />
-    </>
+      {creating}
+    </Page>
   );
 }

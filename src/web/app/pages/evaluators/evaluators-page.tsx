@@ -2,7 +2,6 @@
 
 import { Link } from "@tanstack/react-router";
 import { Gauge, Plus } from "lucide-react";
-import { useMemo } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -10,10 +9,11 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Switch } from "../../design/input.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
-import { type Column, Table } from "../../design/table.tsx";
+import { EmptyState } from "../../design/states.tsx";
+import type { Column } from "../../design/table.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
+import { ItemTable } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useItemPages } from "../../shell/row-pages.ts";
 import { typeNames } from "./draft.ts";
@@ -129,14 +129,12 @@ function Health({ metric }: { readonly metric: Metric }) {
 export function EvaluatorsPage() {
   const projectId = useCurrentProjectId();
   const list = useRpc(MetricService.method.listMetrics, {});
-  const { data } = list;
-  const { onOpen, hrefOf } = useItemPages("evaluators");
+  const { onOpen } = useItemPages("evaluators");
   const mayCreate = useMay()(MetricService.method.createMetric);
   const create = () => onOpen({ id: "new" });
   useCommands([
     mayCreate && { id: "evaluators.new", title: "New evaluator", keys: "n", run: create },
   ]);
-  const rows = useMemo(() => data?.metrics ?? [], [data]);
   const newLink = mayCreate && (
     <Button asChild variant="primary">
       <Link to="/app/p/$projectId/evaluators/$metricId" params={{ projectId, metricId: "new" }}>
@@ -146,26 +144,20 @@ export function EvaluatorsPage() {
   );
   return (
     <Page title="Evaluators" actions={newLink}>
-      <ReadState read={list} what="Loading evaluators" />
-      {data ? (
-        <Table
-          label="Evaluators"
-          isMain
-          widthsKey="evaluators"
-          columns={columns}
-          rows={rows}
-          idOf={({ id }) => id}
-          toneOf={({ disabledReason }) => (disabledReason === undefined ? undefined : "bad")}
-          onOpen={onOpen}
-          hrefOf={hrefOf}
-          empty={
-            <EmptyState icon={<Gauge />} title="No evaluators yet" action={newLink}>
-              An evaluator scores events as they come: with Python, with a model that judges, or by
-              people in queues. Try it on your own events before you save it.
-            </EmptyState>
-          }
-        />
-      ) : null}
+      <ItemTable
+        path="evaluators"
+        label="Evaluators"
+        read={list}
+        columns={columns}
+        rows={list.data?.metrics}
+        toneOf={({ disabledReason }) => (disabledReason === undefined ? undefined : "bad")}
+        empty={
+          <EmptyState icon={<Gauge />} title="No evaluators yet" action={newLink}>
+            An evaluator scores events as they come: with Python, with a model that judges, or by
+            people in queues. Try it on your own events before you save it.
+          </EmptyState>
+        }
+      />
     </Page>
   );
 }

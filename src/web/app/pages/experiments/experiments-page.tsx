@@ -1,6 +1,6 @@
 // The experiment runs of a project; two that are selected are compared.
 
-import { GitCompareArrows, FlaskConical, Plus } from "lucide-react";
+import { GitCompareArrows, FlaskConical } from "lucide-react";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import {
@@ -13,12 +13,10 @@ import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { SearchBox } from "../../design/search-box.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
-import { Table } from "../../design/table.tsx";
-import { useMay } from "../../session/use-may.ts";
+import { EmptyState } from "../../design/states.tsx";
 import { useCommands } from "../../shell/commands.ts";
+import { ItemTable, useNewItem } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
-import { useItemPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { Comparison } from "./comparison.tsx";
 import { NewRunDialog } from "./new-run-dialog.tsx";
@@ -42,16 +40,12 @@ function Runs() {
   const { name = "", page = 1 } = experimentsRoute.useSearch();
   const setSearch = useSearchChange<ExperimentsSearch>();
   const [selected, setSelected] = useState<ReadonlyMap<string, Run>>(new Map());
-  const mayCreate = useMay()(ExecutionService.method.executeRun);
-  const [isCreating, setCreating] = useState(false);
-  const start = () => setCreating(true);
   const list = useRpc(
     RunService.method.listRuns,
     { name, page, limit: 100 },
     { keepsPrevious: true, refreshMs },
   );
   const { data } = list;
-  const { onOpen, hrefOf } = useItemPages("experiments");
   // The two may stand on different pages. The older one is the base.
   const [later, earlier] = [...selected.values()].sort((a, b) => createdMs(b) - createdMs(a));
   const selectedIds = useMemo(() => new Set(selected.keys()), [selected]);
@@ -65,15 +59,16 @@ function Runs() {
   const compare = () => {
     if (later && earlier) setSearch({ base: earlier.id, new: later.id });
   };
+  const { create, creating } = useNewItem({
+    path: "experiments",
+    method: ExecutionService.method.executeRun,
+    title: "Start a run",
+    label: "Start run",
+    dialog: (onClose, onStarted) => <NewRunDialog onClose={onClose} onStarted={onStarted} />,
+  });
   useCommands([
-    mayCreate && { id: "runs.create", title: "Start a run", keys: "n", run: start },
     { id: "runs.compare", title: "Compare the two selected runs", keys: "c", run: compare },
   ]);
-  const create = mayCreate && (
-    <Button size="small" variant="primary" icon={<Plus />} onClick={start}>
-      Start run
-    </Button>
-  );
   return (
     <Page
       title="Experiments"
@@ -92,25 +87,17 @@ function Runs() {
       }
       toolbar={<RunsToolbar name={name} page={page} list={data} />}
     >
-      <ReadState read={list} what="Loading runs" />
-      {data ? (
-        <Table
-          label="Runs"
-          isMain
-          widthsKey="runs"
-          columns={runColumns}
-          rows={data.evaluations}
-          idOf={({ id }) => id}
-          selected={selectedIds}
-          onSelect={select}
-          onOpen={onOpen}
-          hrefOf={hrefOf}
-          empty={<NoRuns name={name} page={page} create={create} />}
-        />
-      ) : null}
-      {isCreating ? (
-        <NewRunDialog onClose={() => setCreating(false)} onStarted={(id) => onOpen({ id })} />
-      ) : null}
+      <ItemTable
+        path="experiments"
+        label="Runs"
+        read={list}
+        columns={runColumns}
+        rows={data?.evaluations}
+        selected={selectedIds}
+        onSelect={select}
+        empty={<NoRuns name={name} page={page} create={create} />}
+      />
+      {creating}
     </Page>
   );
 }

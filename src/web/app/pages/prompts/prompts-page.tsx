@@ -1,23 +1,19 @@
 // The saved prompts of a project, with the environments where a version is deployed.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { MessageSquareText, Plus } from "lucide-react";
-import { useState } from "react";
+import { MessageSquareText } from "lucide-react";
 import {
   type Configuration,
   ConfigurationService,
 } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
-import { Button } from "../../design/button.tsx";
 import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { Select } from "../../design/input.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
-import { type Column, Table } from "../../design/table.tsx";
-import { useMay } from "../../session/use-may.ts";
-import { useCommands } from "../../shell/commands.ts";
+import { EmptyState } from "../../design/states.tsx";
+import type { Column } from "../../design/table.tsx";
+import { ItemTable, useNewItem } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
-import { useItemPages } from "../../shell/row-pages.ts";
 import { useSearchChange } from "../../shell/search.ts";
 import { NewPromptDialog } from "./new-prompt-dialog.tsx";
 import { environments, toContent } from "./prompt-content.ts";
@@ -74,26 +70,16 @@ function Environments({ names }: { readonly names: readonly string[] }) {
 export function PromptsPage() {
   const { env = "" } = promptsRoute.useSearch();
   const setSearch = useSearchChange<PromptsSearch>();
-  const mayCreate = useMay()(ConfigurationService.method.createConfiguration);
-  const [isCreating, setCreating] = useState(false);
   const list = useRpc(ConfigurationService.method.listConfigurations, env === "" ? {} : { env }, {
     keepsPrevious: true,
   });
-  const { data } = list;
-  const { onOpen, hrefOf } = useItemPages("prompts");
-  useCommands([
-    mayCreate && {
-      id: "prompts.create",
-      title: "Create a prompt",
-      keys: "n",
-      run: () => setCreating(true),
-    },
-  ]);
-  const create = mayCreate && (
-    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-      Create prompt
-    </Button>
-  );
+  const { create, creating } = useNewItem({
+    path: "prompts",
+    method: ConfigurationService.method.createConfiguration,
+    title: "Create a prompt",
+    label: "Create prompt",
+    dialog: (onClose, onCreated) => <NewPromptDialog onClose={onClose} onCreated={onCreated} />,
+  });
   return (
     <Page
       title="Prompts"
@@ -111,28 +97,20 @@ export function PromptsPage() {
         />
       }
     >
-      <ReadState read={list} what="Loading prompts" />
-      {data ? (
-        <Table
-          label="Prompts"
-          isMain
-          widthsKey="prompts"
-          columns={columns}
-          rows={data.configurations}
-          idOf={({ id }) => id}
-          onOpen={onOpen}
-          hrefOf={hrefOf}
-          empty={
-            <EmptyState icon={<MessageSquareText />} title="No prompts here" action={create}>
-              A prompt keeps messages, model and parameters with every version, so that programs
-              call it by name and you deploy it without a release.
-            </EmptyState>
-          }
-        />
-      ) : null}
-      {isCreating ? (
-        <NewPromptDialog onClose={() => setCreating(false)} onCreated={(id) => onOpen({ id })} />
-      ) : null}
+      <ItemTable
+        path="prompts"
+        label="Prompts"
+        read={list}
+        columns={columns}
+        rows={list.data?.configurations}
+        empty={
+          <EmptyState icon={<MessageSquareText />} title="No prompts here" action={create}>
+            A prompt keeps messages, model and parameters with every version, so that programs call
+            it by name and you deploy it without a release.
+          </EmptyState>
+        }
+      />
+      {creating}
     </Page>
   );
 }

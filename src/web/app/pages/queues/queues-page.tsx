@@ -1,19 +1,15 @@
 // The annotation queues of a project.
 
-import { ListChecks, Plus } from "lucide-react";
-import { useState } from "react";
+import { ListChecks } from "lucide-react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
-import { Button } from "../../design/button.tsx";
 import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
-import { type Column, Table } from "../../design/table.tsx";
+import { EmptyState } from "../../design/states.tsx";
+import type { Column } from "../../design/table.tsx";
 import { Count } from "../../design/values.tsx";
-import { useMay } from "../../session/use-may.ts";
-import { useCommands } from "../../shell/commands.ts";
+import { ItemTable, useNewItem } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
-import { useItemPages } from "../../shell/row-pages.ts";
 import { isByHand } from "./by-hand.ts";
 import { QueueDialog } from "./queue-dialog.tsx";
 
@@ -67,48 +63,30 @@ function QueueCount({ queueId, state }: QueueCountProps) {
 }
 
 export function QueuesPage() {
-  const mayCreate = useMay()(QueueService.method.createQueue);
-  const [isCreating, setCreating] = useState(false);
   const list = useRpc(QueueService.method.listQueues, {});
-  const { data } = list;
-  const { onOpen, hrefOf } = useItemPages("queues");
-  useCommands([
-    mayCreate && {
-      id: "queues.create",
-      title: "Create a queue",
-      keys: "n",
-      run: () => setCreating(true),
-    },
-  ]);
-  const create = mayCreate && (
-    <Button size="small" variant="primary" icon={<Plus />} onClick={() => setCreating(true)}>
-      Create queue
-    </Button>
-  );
+  const { create, creating } = useNewItem({
+    path: "queues",
+    method: QueueService.method.createQueue,
+    title: "Create a queue",
+    label: "Create queue",
+    dialog: (onClose, onSaved) => <QueueDialog onClose={onClose} onSaved={onSaved} />,
+  });
   return (
     <Page title="Queues" actions={create}>
-      <ReadState read={list} what="Loading queues" />
-      {data ? (
-        <Table
-          label="Queues"
-          isMain
-          widthsKey="queues"
-          columns={columns}
-          rows={data.queues}
-          idOf={({ id }) => id}
-          onOpen={onOpen}
-          hrefOf={hrefOf}
-          empty={
-            <EmptyState icon={<ListChecks />} title="No queues yet" action={create}>
-              A queue holds events that people score. Events that match its filters come in by
-              themselves.
-            </EmptyState>
-          }
-        />
-      ) : null}
-      {isCreating ? (
-        <QueueDialog onClose={() => setCreating(false)} onSaved={(id) => onOpen({ id })} />
-      ) : null}
+      <ItemTable
+        path="queues"
+        label="Queues"
+        read={list}
+        columns={columns}
+        rows={list.data?.queues}
+        empty={
+          <EmptyState icon={<ListChecks />} title="No queues yet" action={create}>
+            A queue holds events that people score. Events that match its filters come in by
+            themselves.
+          </EmptyState>
+        }
+      />
+      {creating}
     </Page>
   );
 }
