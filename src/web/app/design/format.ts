@@ -1,4 +1,4 @@
-// Numbers, times and sizes as text: short in lists, exact on hover. Pure functions.
+// Numbers, times and sizes as text: short in lists, exact on hover; numbers from text. Pure.
 
 const locale = "en";
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
@@ -93,4 +93,10 @@ export function formatBytes(bytes: number): string {
   const units = ["kB", "MB", "GB", "TB"];
   const power = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
   return `${(bytes / 1_000 ** power).toFixed(1)} ${units[power - 1] ?? "B"}`;
+}
+
+/** Returns the number that a field holds; undefined if it is empty or no number. */
+export function toNumber(text: string): number | undefined {
+  const value = Number(text);
+  return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
 }

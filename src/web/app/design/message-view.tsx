@@ -9,9 +9,7 @@ import { TextView } from "./text-view.tsx";
 import { Copy } from "./values.tsx";
 import "./message-view.css";
 
-export type MessageViewProps = { readonly messages: readonly ChatMessage[] };
-
-export function MessageView({ messages }: MessageViewProps) {
+export function MessageView({ messages }: { readonly messages: readonly ChatMessage[] }) {
   const results = new Map(
     messages
       .flatMap(({ parts }) => parts)

@@ -49,9 +49,7 @@ export function AlertPage() {
   return alert ? <AlertView alert={alert} unread={error} /> : <Loading what="Loading the alert" />;
 }
 
-type AlertViewProps = { readonly alert: Alert; readonly unread: ApiError | null };
-
-function AlertView({ alert, unread }: AlertViewProps) {
+function AlertView({ alert, unread }: { readonly alert: Alert; readonly unread: ApiError | null }) {
   const { tab = "checks" } = alertRoute.useSearch();
   const navigate = useNavigate();
   const { id: alertId, isActive, isMuted, name, state } = alert;

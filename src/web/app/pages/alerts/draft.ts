@@ -7,6 +7,7 @@ import type {
   NotificationTarget,
 } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { toNumber } from "../../design/format.ts";
 import { fromFilter, withEventType } from "../charts/chart-messages.ts";
 import { eventFilterField } from "../charts/drill-down.ts";
 
@@ -118,11 +119,6 @@ export function thresholdsOf(draft: Draft) {
       resolved: { operator: resolvingOf(draft), value: resolved },
     }),
   };
-}
-
-export function toNumber(text: string): number | undefined {
-  const value = Number(text);
-  return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
 }
 
 /** Returns whether a value meets a threshold. */

@@ -73,9 +73,7 @@ function Crumbs({ a, left }: { readonly a: string | undefined; readonly left: Sk
   );
 }
 
-type ComparedProps = { readonly left: Skeleton; readonly right: Skeleton };
-
-function Compared({ left, right }: ComparedProps) {
+function Compared({ left, right }: { readonly left: Skeleton; readonly right: Skeleton }) {
   const { row } = compareRoute.useSearch();
   const navigate = compareRoute.useNavigate();
   const choose = useCallback(

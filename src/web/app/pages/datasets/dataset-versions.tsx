@@ -35,11 +35,7 @@ const columns: readonly Column<DatasetVersion>[] = [
   }),
 ];
 
-export type DatasetVersionsProps = {
-  readonly datasetId: string;
-};
-
-export function DatasetVersions({ datasetId }: DatasetVersionsProps) {
+export function DatasetVersions({ datasetId }: { readonly datasetId: string }) {
   const pages = useRpcPages(DatasetService.method.listDatasetVersions, { datasetId, limit: 200 });
   const projectId = useCurrentProjectId();
   const rowPages = useRowPages(

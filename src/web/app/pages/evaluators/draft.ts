@@ -8,6 +8,7 @@ import type { RunnableMetricSchema } from "../../../../../gen/waggle/v1/evaluato
 import type { ApiError } from "../../api/errors.ts";
 import type { CodeFault } from "../../design/code-fault.ts";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
+import { toNumber } from "../../design/format.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 
 export const typeNames: Readonly<Record<string, string>> = {
@@ -97,11 +98,6 @@ export function fromMetric(metric: Metric): Draft {
       .join("\n"),
     filters: (metric.filters?.filterArray ?? []).map(fromFilter),
   };
-}
-
-function toNumber(text: string): number | undefined {
-  const value = Number(text);
-  return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
 }
 
 type Category = { readonly category: string; readonly score?: number; readonly isPassing: boolean };

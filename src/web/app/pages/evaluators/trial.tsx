@@ -18,9 +18,7 @@ import type { Run, TrialRuns } from "./use-trial.ts";
 const eventsShown = 12;
 const chosenAtFirst = 3;
 
-export type TrialProps = { readonly draft: Draft; readonly trial: TrialRuns };
-
-export function Trial({ draft, trial }: TrialProps) {
+export function Trial({ draft, trial }: { readonly draft: Draft; readonly trial: TrialRuns }) {
   const { data, error, refetch } = useRpc(ExportService.method.searchEvents, {
     filters: draft.filters.map(toMessage),
     projections: ["event_name", "event_type", "inputs", "outputs", "start_time", "error"],

@@ -84,8 +84,6 @@ function inWordsOfPage(message: string): string {
     .replace("set enabled_in_prod to true", `turn on ${label}`);
 }
 
-type ExplanationProps = { readonly metric: Metric; readonly eventId: string };
-
 const outcomeTones = {
   scored: "good",
   failed: "bad",
@@ -97,7 +95,7 @@ function toneOf(outcome: string) {
   return outcomeTones[outcome as keyof typeof outcomeTones] ?? ("neutral" as const);
 }
 
-function Explanation({ metric, eventId }: ExplanationProps) {
+function Explanation({ metric, eventId }: { readonly metric: Metric; readonly eventId: string }) {
   const { data, error, refetch } = useRpc(
     EvaluatorService.method.explainMetric,
     { id: metric.id, eventId },

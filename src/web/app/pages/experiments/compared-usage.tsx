@@ -22,9 +22,7 @@ const measures: readonly Measure[] = [
   { label: "p95 duration", of: ({ durationP95 }) => durationP95, format: formatDuration },
 ];
 
-export type ComparedUsageProps = { readonly base: Run; readonly newer: Run };
-
-export function ComparedUsage({ base, newer }: ComparedUsageProps) {
+export function ComparedUsage({ base, newer }: { readonly base: Run; readonly newer: Run }) {
   const [before, after] = [useRunUsage(base.id), useRunUsage(newer.id)];
   return (
     <section className="section">

@@ -40,9 +40,7 @@ export function EventMetadata({ payload }: PayloadProps) {
   );
 }
 
-type BucketProps = { readonly title: string; readonly value: object | undefined };
-
-function Bucket({ title, value }: BucketProps) {
+function Bucket({ title, value }: { readonly title: string; readonly value: object | undefined }) {
   const isEmpty = value === undefined || Object.keys(value).length === 0;
   const media = useMemo(() => mediaIn(value), [value]);
   return (

@@ -9,9 +9,7 @@ import { ReadState } from "../../design/states.tsx";
 import { FeedbackForm } from "./feedback-form.tsx";
 import { MetricRow, type Score } from "./metric-row.tsx";
 
-export type EventScoresProps = { readonly event: Event };
-
-export function EventScores({ event }: EventScoresProps) {
+export function EventScores({ event }: { readonly event: Event }) {
   const list = useRpc(MetricService.method.listMetrics, {});
   const { data } = list;
   const rows = useMemo(() => toRows(event, data?.metrics ?? []), [event, data]);

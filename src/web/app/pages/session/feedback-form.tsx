@@ -16,9 +16,7 @@ import { useMay } from "../../session/use-may.ts";
 import { useDraft } from "../../shell/drafts.ts";
 import { payloadMethod } from "./use-payload.ts";
 
-type FeedbackFormProps = { readonly event: Event };
-
-export function FeedbackForm({ event }: FeedbackFormProps) {
+export function FeedbackForm({ event }: { readonly event: Event }) {
   const stored = event.feedback ?? {};
   const { draft, setDraft, forget } = useDraft(`feedback ${event.eventId ?? ""}`, {
     isGood: goodOf(stored),
@@ -99,7 +97,8 @@ function goodOf(feedback: Readonly<Record<string, unknown>>): boolean | undefine
   return typeof value === "boolean" ? value : undefined;
 }
 
-function textOf(value: unknown): string {
+/** Returns a stored value as the text of a field. */
+export function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

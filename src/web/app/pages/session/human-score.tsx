@@ -10,6 +10,7 @@ import { Input, Select } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
+import { textOf } from "./feedback-form.tsx";
 import { payloadMethod } from "./use-payload.ts";
 
 export type HumanScoreProps = {
@@ -74,11 +75,6 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
       {save.error ? <ErrorState error={save.error} isInline /> : null}
     </form>
   );
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined || value === null) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function optionsOf({ returnType, categories }: Metric) {

@@ -78,9 +78,7 @@ function ScoreValue({ value }: { readonly value: unknown }) {
   );
 }
 
-type WhyProps = { readonly metricId: string; readonly eventId: string };
-
-function Why({ metricId, eventId }: WhyProps) {
+function Why({ metricId, eventId }: { readonly metricId: string; readonly eventId: string }) {
   const input = { id: metricId, eventId };
   const { data, error, refetch } = useRpc(EvaluatorService.method.explainMetric, input);
   if (error) return <ErrorState error={error} isInline onRetry={() => void refetch()} />;

@@ -83,9 +83,7 @@ function useAssignedDataplanes(): boolean {
   return data?.data?.dataplaneAssignment !== "manual";
 }
 
-type NameFormProps = { readonly scope: ScopeRef; readonly data: ScopeData };
-
-function NameForm({ scope, data }: NameFormProps) {
+function NameForm({ scope, data }: { readonly scope: ScopeRef; readonly data: ScopeData }) {
   const stored = { name: data.name, description: data.description ?? "" };
   // The draft holds changed fields alone: another person may have changed the others meanwhile.
   const { draft, setDraft } = useDraft<Partial<typeof stored>>(`scope ${scope.id}`, {});
