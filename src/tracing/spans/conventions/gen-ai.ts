@@ -62,6 +62,8 @@ export const genAi: Convention = {
     "gen_ai.usage.cache_write_input_tokens": "metadata.cache_write_input_tokens",
     "gen_ai.usage.reasoning.output_tokens": "metadata.reasoning_tokens",
     "gen_ai.usage.reasoning_tokens": "metadata.reasoning_tokens",
+    // Codex's.
+    "codex.usage.reasoning_output_tokens": "metadata.reasoning_tokens",
     "gen_ai.usage.cost": "metadata.cost",
     // LiteLLM's.
     "gen_ai.cost.total_cost": "metadata.cost",
