@@ -133,7 +133,8 @@ const modelName = new RegExp(`(^|[^a-z])(${modelWords.join("|")})([^a-z]|$)`, "i
 const address = /(^|\s)(https?:\/)?\/\S*/gi;
 
 /**
- * Attributes of spans whose name is an address or a statement and therefore no evidence of a model.
+ * Attributes of spans whose name is an address, a statement or the name of a task or a tool, and
+ * therefore no evidence of a model.
  */
 const notByName = [
   "http.request.method",
@@ -141,6 +142,10 @@ const notByName = [
   "db.system",
   "db.system.name",
   "rpc.system",
+  "messaging.system",
+  // Celery's, of a task.
+  "messaging.destination",
+  "mcp.method.name",
 ];
 
 /**

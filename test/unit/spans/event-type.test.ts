@@ -71,6 +71,17 @@ describe("inferEventType", () => {
     { attributes: {}, name: "openai.chat", want: "model" },
     { attributes: {}, name: "Embeddings", want: "model" },
     { attributes: { "http.request.method": "POST" }, name: "POST /chat/completions", want: "tool" },
+    {
+      attributes: { "messaging.destination": "celery", "celery.action": "run" },
+      name: "run/tasks.chat",
+      want: "tool",
+    },
+    {
+      attributes: { "mcp.method.name": "tools/call" },
+      name: "MCP send tools/call ask_gemini",
+      want: "tool",
+    },
+    { attributes: { "messaging.system": "kafka" }, name: "chat publish", want: "tool" },
     { attributes: {}, name: "POST /api/chat http send", want: "tool" },
     { attributes: {}, name: "GET https://api.mistral.ai/v1/models", want: "tool" },
     { attributes: {}, name: "call openai/gpt-4o", want: "model" },
