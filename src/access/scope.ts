@@ -7,7 +7,6 @@ import type { ProjectId } from "../base/ids.ts";
 export const scopeLevels = ["system", "org", "dataplane", "workspace", "project"] as const;
 export type ScopeLevel = (typeof scopeLevels)[number];
 
-/** Levels of an organization and of the scopes inside it. */
 export type LevelInOrg = Exclude<ScopeLevel, "system">;
 
 /** Ids from the organization down to the scope itself; absent for levels below it. */
@@ -24,7 +23,6 @@ export type Scope = {
   readonly clusterId?: string;
 };
 
-/** A project with the scopes above it. */
 export type ProjectScope = Scope & {
   readonly level: "project";
   readonly orgId: string;
@@ -75,7 +73,6 @@ export function scopeInside(
   return { ...parent, level, id, name, [idFields[level]]: id };
 }
 
-/** Tells whether a scope is a project. */
 export function isProject(scope: Scope | undefined): scope is ProjectScope {
   return scope?.level === "project";
 }

@@ -73,7 +73,6 @@ export async function* writeParquet<Row, Message>(
   yield takeBytes(writer);
 }
 
-/** Rows of one group, stored by column. */
 class RowGroup<Row> {
   rows = 0;
   private characters = 0;

@@ -25,7 +25,6 @@ export type AuditColumns = {
   readonly after: string | null;
 };
 
-/** Previous hash of the first row. */
 export const firstPreviousHash = Buffer.alloc(32);
 
 /**

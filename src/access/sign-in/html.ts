@@ -34,7 +34,6 @@ export type HtmlPage = {
   readonly content: string;
 };
 
-/** Returns a page with its headers. */
 export function toHtmlAnswer({ status, title, content }: HtmlPage): PageAnswer {
   return {
     status,

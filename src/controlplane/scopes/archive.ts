@@ -26,7 +26,6 @@ export type Archived = {
   readonly id: string;
   readonly name: string;
   readonly archivedAt: Date;
-  /** Id of the workflow that archives the contents. */
   readonly workflowId: string;
 };
 

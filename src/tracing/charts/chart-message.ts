@@ -150,7 +150,6 @@ function textOf(bucket: ChartResult["buckets"][number] | undefined): string {
   return typeof bucket === "string" ? bucket : "";
 }
 
-/** Returns the points of a chart of one measure. */
 export function toPoints({
   buckets,
   series,

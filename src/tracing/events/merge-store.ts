@@ -123,7 +123,6 @@ export async function listPending(
   return new Map(rows.map((row) => [unescapeText(row.event_id), parseJson(row.inputs)]));
 }
 
-/** Returns the children of events, by event id. */
 export async function listChildren(
   sql: Sql,
   projectId: string,
@@ -138,7 +137,6 @@ export async function listChildren(
   );
 }
 
-/** Returns the payload of an event. */
 export async function findBuckets(
   sql: Sql,
   projectId: string,
@@ -154,7 +152,6 @@ export async function findBuckets(
 }
 
 type MeasuredMerge = {
-  /** Ids of all rows. */
   readonly eventIds: readonly string[];
   readonly measured: readonly string[];
   readonly bytesMax: number;

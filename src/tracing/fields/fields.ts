@@ -129,7 +129,6 @@ type KnownProject = {
   isFull: boolean;
 };
 
-/** Creates the catalogue of a database. */
 export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatalogue {
   const { database, fieldsMax = fieldsOfProjectMax } = options;
   const projects = new Map<string, KnownProject>();

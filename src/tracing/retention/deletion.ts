@@ -40,7 +40,6 @@ export type Deletion = {
 };
 
 export type DeletionOptions = {
-  /** The control database. */
   readonly database: Database;
   readonly clusters: Pick<Clusters, "database">;
   readonly outbox: Outbox;

@@ -51,7 +51,6 @@ function waitingSql(sql: Sql, projectId: string, isMeant: Fragment, limit: numbe
     )`;
 }
 
-/** Adds deleted updates to the report of a run. */
 export async function addUpdates(
   sql: Sql,
   { projectId, id }: Pick<RunRow, "projectId" | "id">,

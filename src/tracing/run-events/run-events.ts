@@ -70,7 +70,6 @@ export type RunEvents = {
   ): Promise<readonly SelectedEvent[]>;
 };
 
-/** Ids of a page. */
 const idsOfPage = 10_000;
 
 export function createRunEvents(
@@ -170,7 +169,6 @@ function* addDatapoints(events: readonly OpenEvent[]): Steps<undefined> {
   }
 }
 
-/** Events between two steps. */
 const eventsOfStep = 512;
 
 function tooMany(): ServiceError {

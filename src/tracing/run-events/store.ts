@@ -23,7 +23,6 @@ export type RunEventPart = {
   /** Null unless `is_sent`. */
   readonly metrics: string | null;
   readonly events: number;
-  /** Bytes of the events. */
   readonly bytes: number;
   /** False if the events, or earlier ones, did not fit. */
   readonly is_sent: boolean;
@@ -79,7 +78,6 @@ export async function listEventIds(
   return rows.map(({ event_id: id }) => unescapeText(id));
 }
 
-/** Returns the sessions of a run that have neither outputs nor an error. */
 export async function listOpenSessionIds(
   sql: Sql,
   projectId: string,
@@ -94,7 +92,6 @@ export async function listOpenSessionIds(
   return rows.map(({ event_id: id }) => unescapeText(id));
 }
 
-/** Returns the runs that events of ids name in their metadata, with the events. */
 export async function listRunsOfEvents(
   sql: Sql,
   projectId: string,
@@ -122,7 +119,6 @@ export type RunUsage = {
   readonly durationP95: number | null;
 };
 
-/** Returns what the sessions of a run took. */
 export async function findUsage(
   sql: Sql,
   projectId: string,

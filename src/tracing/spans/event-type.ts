@@ -12,7 +12,6 @@ const explicitKeys = [
   "honeyhive.event_type_raw",
 ];
 
-/** Types by the values of an attribute. */
 type Types = ReadonlyMap<string, EventType>;
 
 function typesOf(values: { readonly [Type in EventType]?: readonly string[] }): Types {

@@ -31,7 +31,6 @@ export type TracesOptions = {
   readonly source?: string | undefined;
   /** Organization of the project; absent if unknown. */
   readonly organization?: string | undefined;
-  /** Memory of the call. */
   readonly memory: Pick<Reservation, "grow" | "bytes" | "holder">;
 };
 

@@ -3,7 +3,6 @@
 
 import type { JsonValue } from "../../base/json.ts";
 
-/** Attribute values by key, with the sender's types. */
 export type Attributes = ReadonlyMap<string, JsonValue>;
 
 export type SpanEvent = {
@@ -20,7 +19,6 @@ export type SpanLink = {
   readonly attributes: Attributes;
 };
 
-/** Name, version and attributes of the library that made a span. */
 export type SpanScope = {
   readonly name: string;
   readonly version: string;

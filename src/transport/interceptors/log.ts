@@ -106,7 +106,6 @@ export function createLogInterceptor(callLog: CallLog): Interceptor {
   };
 }
 
-/** Error of a stream whose client left. */
 const left = new ConnectError("the client left", Code.Canceled);
 
 /**

@@ -13,7 +13,6 @@ export function takesTextTimes(userAgent: string | undefined): boolean {
 export const clientPackageHeader = "hh-client-package";
 const numericClient = "honeyhive";
 
-/** Returns whether a client reads scores that are texts. */
 export function takesTextScores(clientPackage: string | undefined): boolean {
   return clientPackage !== numericClient;
 }
