@@ -52,18 +52,17 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
     return { bytes: readKept(kept), headers: readKeptHeaders(kept) };
   }
 
-  /**
-   * Commits the effects and the record of the call; `keep` returns whether the claim still stands.
-   */
+  /** Commits the effects and the outcome of the call; without an outcome, releases the key. */
   async function end(
     claim: Claim,
     token: ClaimToken,
     effects: readonly Effect[],
-    keep: (sql: Sql) => Promise<boolean>,
+    outcome: store.Outcome | undefined,
   ): Promise<void> {
     try {
       const commit = async (sql: Sql): Promise<boolean> => {
-        const isKept = await keep(sql);
+        if (!outcome) await store.deleteClaim(sql, claim, token);
+        const isKept = !outcome || (await store.endClaim(sql, claim, token, outcome));
         for (const effect of effects) await effect();
         return isKept;
       };
@@ -101,14 +100,11 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
     try {
       answer = await work(handOver);
     } catch (error) {
-      await end(claim, token, effects, async (sql) => {
-        if (isRefusalToKeep(error)) return store.keepRefusal(sql, claim, token, error);
-        await store.deleteClaim(sql, claim, token);
-        return true;
-      });
+      const refusal = isRefusalToKeep(error) ? store.outcomeOfRefusal(error) : undefined;
+      await end(claim, token, effects, refusal);
       throw error;
     }
-    await end(claim, token, effects, (sql) => store.keepAnswer(sql, claim, token, answer));
+    await end(claim, token, effects, store.outcomeOfAnswer(answer.bytes, answer.headers));
     return answer;
   }
 

@@ -39,13 +39,6 @@ export function createIdempotency(database: Database): Idempotency {
   const sweeping = createRunning();
   let sweptAtMs = -Infinity;
 
-  async function claimed(sql: Sql, claim: Claim): Promise<store.KeptAnswer | undefined> {
-    if (!(await store.tryLock(sql, claim))) throw inFlight();
-    const kept = await store.findAnswer(sql, claim);
-    if (kept) assertSameBody(kept, claim);
-    return kept;
-  }
-
   /**
    * Begins a deletion, which no call waits for: it concerns every scope, so that on Citus it fails
    * or hangs while any worker is away.
@@ -60,17 +53,22 @@ export function createIdempotency(database: Database): Idempotency {
   }
 
   async function runClaimed(sql: Sql, claim: Claim, work: () => Promise<Uint8Array>) {
-    const kept = await claimed(sql, claim);
-    if (kept) return readKept(kept);
+    if (!(await store.tryLock(sql, claim))) throw inFlight();
+    const kept = await store.findAnswer(sql, claim);
+    if (kept) {
+      assertSameBody(kept, claim);
+      return readKept(kept);
+    }
     const answer = await work();
-    await store.insertAnswer(sql, claim, answer);
+    await store.insertRecord(sql, claim, store.outcomeOfAnswer(answer));
     return answer;
   }
 
   async function keepRefusal(claim: Claim, refusal: ServiceError): Promise<void> {
     const keep = async (sql: Sql): Promise<void> => {
       // The effect was rolled back; only a concurrent retry can have stored an answer by now.
-      if (await store.tryLock(sql, claim)) await store.insertRefusal(sql, claim, refusal);
+      if (!(await store.tryLock(sql, claim))) return;
+      await store.insertRecord(sql, claim, store.outcomeOfRefusal(refusal));
     };
     await database.transaction(keep, { owner: claim.scopeId });
   }

@@ -30,7 +30,7 @@ export type KeptAnswer = {
 };
 
 /** Columns for the outcome of a call. */
-type Outcome = Omit<KeptAnswer, "request_hash" | "is_claim">;
+export type Outcome = Omit<KeptAnswer, "request_hash" | "is_claim">;
 
 /** Locks the key until the transaction ends; returns false if another transaction holds it. */
 export async function tryLock(sql: Sql, claim: Claim): Promise<boolean> {
@@ -53,16 +53,8 @@ export async function findAnswer(sql: Sql, claim: Claim): Promise<KeptAnswer | u
   return row;
 }
 
-export async function insertAnswer(sql: Sql, claim: Claim, response: Uint8Array): Promise<void> {
-  await insertRecord(sql, claim, answerOutcome(response));
-}
-
-export async function insertRefusal(sql: Sql, claim: Claim, refusal: ServiceError): Promise<void> {
-  await insertRecord(sql, claim, refusalOutcome(refusal));
-}
-
 /** Inserts a record or replaces an expired one of the same key; a live record is left unchanged. */
-async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<void> {
+export async function insertRecord(sql: Sql, claim: Claim, outcome: Outcome): Promise<void> {
   await sql`
     insert into idempotency_records as kept
       (project_id, route, idempotency_key, request_hash, response, reason, message, details)
@@ -132,28 +124,8 @@ export async function insertClaim(
   return row?.token;
 }
 
-/** Replaces a claim by an answer; returns false if the claim was taken over. */
-export function keepAnswer(
-  sql: Sql,
-  claim: Claim,
-  token: ClaimToken,
-  answer: { readonly bytes: Uint8Array; readonly headers: Readonly<Record<string, string>> },
-): Promise<boolean> {
-  const headers = JSON.stringify(answer.headers);
-  return endClaim(sql, claim, token, { ...answerOutcome(answer.bytes), headers });
-}
-
-/** Replaces a claim by a refusal; returns false if the claim was taken over. */
-export function keepRefusal(
-  sql: Sql,
-  claim: Claim,
-  token: ClaimToken,
-  refusal: ServiceError,
-): Promise<boolean> {
-  return endClaim(sql, claim, token, refusalOutcome(refusal));
-}
-
-async function endClaim(
+/** Replaces a claim by an outcome; returns false if the claim was taken over. */
+export async function endClaim(
   sql: Sql,
   claim: Claim,
   token: ClaimToken,
@@ -228,11 +200,15 @@ const nothing: Outcome = {
   relayed_status: null,
 };
 
-function answerOutcome(bytes: Uint8Array): Outcome {
-  return { ...nothing, response: Buffer.from(bytes) };
+export function outcomeOfAnswer(
+  bytes: Uint8Array,
+  headers?: Readonly<Record<string, string>>,
+): Outcome {
+  const text = headers ? JSON.stringify(headers) : null;
+  return { ...nothing, response: Buffer.from(bytes), headers: text };
 }
 
-function refusalOutcome({ reason, message, details, relayed }: ServiceError): Outcome {
+export function outcomeOfRefusal({ reason, message, details, relayed }: ServiceError): Outcome {
   const said = toStorableText(message.slice(0, messageLengthMax));
   const refused = { ...nothing, reason, message: said };
   const explained = details ? { ...refused, details: JSON.stringify(details) } : refused;

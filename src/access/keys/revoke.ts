@@ -93,7 +93,7 @@ export function revokeInside(
 }
 
 async function lockKey(sql: Sql, { keyId, filter }: KeyName): Promise<KeyRow> {
-  const key = isUuid(keyId) && (await store.lockKey(sql, keyId, filter));
+  const key = isUuid(keyId) && (await store.findKey(sql, keyId, { ...filter, isLocked: true }));
   if (!key) throw new ServiceError("NOT_FOUND", "no such key");
   return key;
 }

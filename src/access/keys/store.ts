@@ -202,24 +202,15 @@ function matches(sql: Sql, { kind, root }: KeyFilter): Fragment {
   return sql`${ofKind} and ${sql(rootColumns[root.level])} = ${root.id}`;
 }
 
+/** `isLocked` locks the key's row until the transaction ends. */
 export async function findKey(
   sql: Sql,
   id: string,
-  filter: KeyFilter,
+  { isLocked = false, ...filter }: KeyFilter & { readonly isLocked?: boolean },
 ): Promise<KeyRow | undefined> {
   const [row] = await sql<KeyRow[]>`
-    ${selectKeys(sql)} where keys.key_id = ${id} and ${matches(sql, filter)}`;
-  return row;
-}
-
-/** Same as findKey, with the key's row locked until the transaction ends. */
-export async function lockKey(
-  sql: Sql,
-  id: string,
-  filter: KeyFilter,
-): Promise<KeyRow | undefined> {
-  const [row] = await sql<KeyRow[]>`
-    ${selectKeys(sql)} where keys.key_id = ${id} and ${matches(sql, filter)} for update of keys`;
+    ${selectKeys(sql)} where keys.key_id = ${id} and ${matches(sql, filter)}
+    ${isLocked ? sql`for update of keys` : sql``}`;
   return row;
 }
 

@@ -24,40 +24,28 @@ function columns(sql: Sql) {
     last_sign_in_at as "lastSignInAt"`;
 }
 
-export async function findUser(sql: Sql, userId: string): Promise<UserRow | undefined> {
-  const [row] = await sql<UserRow[]>`
-    select ${columns(sql)} from users where user_id = ${userId}`;
-  return row;
-}
+/** What tells one person from all others. */
+export type UserName =
+  | { readonly user_id: string }
+  | { readonly email: string }
+  | { readonly issuer: string; readonly subject: string };
 
-export async function findByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
-  const [row] = await sql<UserRow[]>`select ${columns(sql)} from users where email = ${email}`;
+export async function findUser(sql: Sql, name: UserName): Promise<UserRow | undefined> {
+  const [row] = await selectUsers(sql, name);
   return row;
 }
 
 /** Locks the row against changed memberships and new sign-ins until the transaction ends. */
-export async function lockUser(sql: Sql, userId: string): Promise<UserRow | undefined> {
-  const [row] = await sql<UserRow[]>`
-    select ${columns(sql)} from users where user_id = ${userId} for update`;
+export async function lockUser(sql: Sql, name: UserName): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`${selectUsers(sql, name)} for update`;
   return row;
 }
 
-export async function lockByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
-  const [row] = await sql<UserRow[]>`
-    select ${columns(sql)} from users where email = ${email} for update`;
-  return row;
-}
-
-export async function lockByIdentity(
-  sql: Sql,
-  issuer: string,
-  subject: string,
-): Promise<UserRow | undefined> {
-  const [row] = await sql<UserRow[]>`
-    select ${columns(sql)} from users
-    where issuer = ${issuer} and subject = ${subject}
-    for update`;
-  return row;
+function selectUsers(sql: Sql, name: UserName) {
+  const conditions = Object.entries(name).map(
+    ([column, value]) => sql`and ${sql(column)} = ${value}`,
+  );
+  return sql<UserRow[]>`select ${columns(sql)} from users where true ${conditions}`;
 }
 
 /** Adds a person. Returns undefined if the e-mail is taken. */

@@ -4,7 +4,7 @@
 import type { Actor } from "../../base/actor.ts";
 import { emailLengthMax, personNameLengthMax } from "../../base/field-limits.ts";
 import { randomUUID } from "node:crypto";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import type { Database } from "../../postgres/database.ts";
 import { isUniqueViolation } from "../../postgres/faults.ts";
@@ -89,23 +89,21 @@ export function createUsers(options: UsersOptions): Users {
 
   return {
     async find(userId) {
-      return isUuid(userId) ? store.findUser(database.sql(), userId) : undefined;
+      return isUuid(userId) ? store.findUser(database.sql(), { user_id: userId }) : undefined;
     },
 
     async findByEmail(text) {
       const email = parseEmail(text);
-      return email === undefined ? undefined : store.findByEmail(database.sql(), email);
+      return email === undefined ? undefined : store.findUser(database.sql(), { email });
     },
 
     async lock(userId) {
-      return isUuid(userId) ? store.lockUser(database.sql(), userId) : undefined;
+      return isUuid(userId) ? store.lockUser(database.sql(), { user_id: userId }) : undefined;
     },
 
     ensure(text, actor) {
       const email = parseEmail(text);
-      if (email === undefined) {
-        throw new ServiceError("INVALID_ARGUMENT", "email: must be an e-mail address");
-      }
+      if (email === undefined) refuse("email", "must be an e-mail address");
       return database.transaction(() => ensureUser(options, email, actor));
     },
 
@@ -140,7 +138,7 @@ async function ensureUser(
 ): Promise<User> {
   const sql = options.database.sql();
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    const known = await store.lockByEmail(sql, email);
+    const known = await store.lockUser(sql, { email });
     if (known) return known;
     // A random id without a time: other tenants see it when they add the person, and a time would
     // tell them when the person was created.
@@ -159,13 +157,13 @@ async function recordSignIn(options: UsersOptions, identity: Identity): Promise<
   const { issuer, subject } = identity;
   const email = parseEmail(identity.email);
   if (email === undefined) return undefined;
-  const known = await store.lockByIdentity(sql, issuer, subject);
+  const known = await store.lockUser(sql, { issuer, subject });
   const user = known ?? (await ensureUser(options, email, undefined));
   if (!known && user.subject !== null) {
     // Linked to another account, or to this one by a concurrent sign-in.
     return user.issuer === issuer && user.subject === subject ? user : undefined;
   }
-  const isTaken = user.email !== email && (await store.findByEmail(sql, email)) !== undefined;
+  const isTaken = user.email !== email && (await store.findUser(sql, { email })) !== undefined;
   const after = { issuer, subject, email: isTaken ? user.email : email };
   const name = storableName(identity.name);
   const updated = await store.updateSignedIn(sql, { userId: user.userId, ...after, name });
