@@ -2,6 +2,7 @@
 // reader. The library's own way to a message takes more than twice the time (docs/dependencies.md).
 // Source: OpenTelemetry protocol, trace.proto and common.proto.
 
+import type { GenEnum } from "@bufbuild/protobuf/codegenv2";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import {
@@ -9,8 +10,10 @@ import {
   type Span_Event,
   type Span_Link,
   Span_SpanKind,
+  Span_SpanKindSchema,
   type Status,
   Status_StatusCode,
+  Status_StatusCodeSchema,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 
 type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
@@ -96,25 +99,10 @@ function areSame(
   return true;
 }
 
-/** Values of enums by their numbers. */
-const kinds: readonly Span_SpanKind[] = [
-  Span_SpanKind.UNSPECIFIED,
-  Span_SpanKind.INTERNAL,
-  Span_SpanKind.SERVER,
-  Span_SpanKind.CLIENT,
-  Span_SpanKind.PRODUCER,
-  Span_SpanKind.CONSUMER,
-];
-const statusCodes: readonly Status_StatusCode[] = [
-  Status_StatusCode.UNSET,
-  Status_StatusCode.OK,
-  Status_StatusCode.ERROR,
-];
-
-function readEnum<Value>(reader: BinaryReader, values: readonly Value[]): Value {
-  const value = values[reader.int32()];
-  if (value === undefined) throw new UnusualFieldError();
-  return value;
+function readEnum<T extends number>(reader: BinaryReader, { value }: GenEnum<T>): T {
+  const number = reader.int32();
+  if (!(number in value)) throw new UnusualFieldError();
+  return number as T;
 }
 
 const noBytes = new Uint8Array(0);
@@ -162,7 +150,7 @@ function readSpanField(reader: NamesReader, span: Mutable<Span>): void {
       span.name = reader.name();
       break;
     case 48:
-      span.kind = readEnum(reader, kinds);
+      span.kind = readEnum(reader, Span_SpanKindSchema);
       break;
     case 57:
       span.startTimeUnixNano = reader.fixed64() as bigint;
@@ -210,7 +198,7 @@ function readStatus(reader: NamesReader, before: Status | undefined): Status {
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag === 18) status.message = reader.string(true);
-    else if (tag === 24) status.code = readEnum(reader, statusCodes);
+    else if (tag === 24) status.code = readEnum(reader, Status_StatusCodeSchema);
     else throw new UnusualFieldError();
   }
   return status;

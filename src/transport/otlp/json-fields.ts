@@ -2,6 +2,7 @@
 // snake_case, null for absent, integers as numbers or text, enums as numbers or names, ids as hex
 // in either case. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
+import type { GenEnum } from "@bufbuild/protobuf/codegenv2";
 import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { listItemsMax, nestingDepthMax } from "../../base/limits.ts";
@@ -37,19 +38,19 @@ export function readBytes(value: JsonValue | undefined, name: string): Uint8Arra
   return text !== "" && hexDigits.test(text) ? Buffer.from(text, "hex") : noBytes;
 }
 
-/** Reads a name or number of an enum; an unknown one reads as `otherwise`. */
+/** Reads a name or number of an enum; an absent or unknown one reads as 0. */
 export function readEnum<T extends number>(
   value: JsonValue | undefined,
-  names: readonly (readonly [string, T])[],
-  otherwise: T,
+  { values }: GenEnum<T>,
   label: string,
 ): T {
-  if (value === undefined) return otherwise;
+  if (value === undefined) return 0 as T;
   if (typeof value !== "string" && typeof value !== "number") {
     throw new FieldError(`${label} must be an enum's name or number`);
   }
   const text = String(value);
-  return names.find(([name, number]) => name === text || String(number) === text)?.[1] ?? otherwise;
+  const named = values.find(({ name, number }) => name === text || String(number) === text);
+  return (named?.number ?? 0) as T;
 }
 
 const integer = /^-?\d{1,20}$/;

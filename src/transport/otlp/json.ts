@@ -12,9 +12,9 @@ import {
   ResourceSchema,
 } from "../../../gen/opentelemetry/proto/resource/v1/resource_pb.js";
 import {
-  Span_SpanKind,
+  Span_SpanKindSchema,
   SpanSchema,
-  Status_StatusCode,
+  Status_StatusCodeSchema,
   type ResourceSpans,
   type ScopeSpans,
   type Span,
@@ -143,21 +143,6 @@ function readScope(source: JsonObject): InstrumentationScope {
   };
 }
 
-const spanKinds: readonly (readonly [string, Span_SpanKind])[] = [
-  ["SPAN_KIND_UNSPECIFIED", Span_SpanKind.UNSPECIFIED],
-  ["SPAN_KIND_INTERNAL", Span_SpanKind.INTERNAL],
-  ["SPAN_KIND_SERVER", Span_SpanKind.SERVER],
-  ["SPAN_KIND_CLIENT", Span_SpanKind.CLIENT],
-  ["SPAN_KIND_PRODUCER", Span_SpanKind.PRODUCER],
-  ["SPAN_KIND_CONSUMER", Span_SpanKind.CONSUMER],
-];
-
-const statusCodes: readonly (readonly [string, Status_StatusCode])[] = [
-  ["STATUS_CODE_UNSET", Status_StatusCode.UNSET],
-  ["STATUS_CODE_OK", Status_StatusCode.OK],
-  ["STATUS_CODE_ERROR", Status_StatusCode.ERROR],
-];
-
 function readSpan(source: JsonObject): Span {
   const status = pick(source, "status", "status");
   const start = pick(source, "startTimeUnixNano", "start_time_unix_nano");
@@ -174,7 +159,7 @@ function readSpan(source: JsonObject): Span {
     parentSpanId: readBytes(parent, "parentSpanId"),
     flags: Number(readUnsigned(source["flags"] ?? undefined, "flags")),
     name: readText(source["name"] ?? undefined, "name"),
-    kind: readEnum(source["kind"] ?? undefined, spanKinds, Span_SpanKind.UNSPECIFIED, "kind"),
+    kind: readEnum(source["kind"] ?? undefined, Span_SpanKindSchema, "kind"),
     startTimeUnixNano: readUnsigned(start, "startTimeUnixNano"),
     endTimeUnixNano: readUnsigned(end, "endTimeUnixNano"),
     attributes: readKeyValues(source["attributes"] ?? undefined),
@@ -216,7 +201,7 @@ function readStatus(source: JsonObject): Status {
   return {
     $typeName: "opentelemetry.proto.trace.v1.Status",
     message: readText(source["message"] ?? undefined, "message"),
-    code: readEnum(source["code"] ?? undefined, statusCodes, Status_StatusCode.UNSET, "code"),
+    code: readEnum(source["code"] ?? undefined, Status_StatusCodeSchema, "code"),
   };
 }
 
