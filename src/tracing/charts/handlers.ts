@@ -3,7 +3,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ChartService } from "../../../gen/waggle/v1/chart_pb.js";
 import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
-import { readingOf } from "../export/handlers.ts";
+import { readingOf, tracingOfCall } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import {
   toChartMessage,
@@ -22,8 +22,8 @@ export function chartHandlers(
   tracingOf: TracingOf,
 ): ServiceImpl<typeof ChartService> {
   function query(context: HandlerContext, request: ChartRequest): Promise<ChartResult> {
-    const project = projectOf(context);
-    return tracingOf(project).charts.query(project.projectId, request, readingOf(context));
+    const { charts, projectId } = tracingOfCall(tracingOf, context);
+    return charts.query(projectId, request, readingOf(context));
   }
 
   return {

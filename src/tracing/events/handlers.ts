@@ -6,8 +6,8 @@ import { itemFaultsOf, memoryOf, projectOf } from "../../access/call.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
-import { type BatchItem, joinFault } from "./batch.ts";
-import { readingOf } from "../export/handlers.ts";
+import { type BatchItem, type BatchResult, joinFault } from "./batch.ts";
+import { readingOf, tracingOfCall } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { EventInput } from "./parse-event.ts";
 import type { Origin } from "./record.ts";
@@ -15,68 +15,51 @@ import type { Origin } from "./record.ts";
 export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventService> {
   return {
     async createEvent({ event }, context) {
-      const project = projectOf(context);
-      const { events } = tracingOf(project);
-      const eventId = await events.create(
-        project.projectId,
-        fromEvent(event ?? {}),
-        originOf(context),
-      );
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      const eventId = await events.create(projectId, fromEvent(event ?? {}), originOf(context));
       return { eventId, success: true };
     },
     async createEventBatch(request, context) {
-      const project = projectOf(context);
+      const { events, projectId } = tracingOfCall(tracingOf, context);
       const session = request.sessionProperties ?? request.session;
-      const result = await tracingOf(project).events.createBatch(
-        project.projectId,
-        toBatchItems(context, "events", request.events.map(fromEvent)),
-        {
-          ...originOf(context),
-          isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
-          sessionProperties: session && fromSessionStart(session),
-          requiresSource: true,
-        },
-      );
-      return {
-        eventIds: result.eventIds,
-        ...(result.sessionId !== undefined && { sessionId: result.sessionId }),
-        errors: result.errors,
-        success: result.errors.length === 0,
-      };
+      const items = toBatchItems(context, "events", request.events.map(fromEvent));
+      const result = await events.createBatch(projectId, items, {
+        ...originOf(context),
+        isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
+        sessionProperties: session && fromSessionStart(session),
+        requiresSource: true,
+      });
+      return toBatchAnswer(result);
     },
     async enrichEvent(request, context) {
-      const project = projectOf(context);
-      const { events } = tracingOf(project);
-      await events.enrich(
-        project.projectId,
-        request.eventId,
-        fromEvent(request),
-        originOf(context),
-      );
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      await events.enrich(projectId, request.eventId, fromEvent(request), originOf(context));
       return { eventId: request.eventId, success: true };
     },
     async updateEvent(request, context) {
-      const project = projectOf(context);
-      const { events } = tracingOf(project);
-      await events.update(
-        project.projectId,
-        request.eventId,
-        fromEvent(request),
-        originOf(context),
-      );
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      await events.update(projectId, request.eventId, fromEvent(request), originOf(context));
       return { eventId: request.eventId, success: true };
     },
     async getEvent({ eventId }, context) {
-      const project = projectOf(context);
-      const { events } = tracingOf(project);
-      const event = await events.get(project.projectId, eventId, readingOf(context));
-      return { event: toEventMessage(event, project.projectId) };
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      const event = await events.get(projectId, eventId, readingOf(context));
+      return { event: toEventMessage(event, projectId) };
     },
     async deleteEvent({ eventId }, context) {
-      const project = projectOf(context);
-      await tracingOf(project).events.delete(project.projectId, eventId);
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      await events.delete(projectId, eventId);
       return { success: true, deleted: eventId };
     },
+  };
+}
+
+export function toBatchAnswer({ eventIds, sessionId, errors }: BatchResult) {
+  return {
+    eventIds,
+    ...(sessionId !== undefined && { sessionId }),
+    errors,
+    success: errors.length === 0,
   };
 }
 

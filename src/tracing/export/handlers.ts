@@ -9,7 +9,6 @@ import {
   GetEventSchemaResponseSchema,
   SearchEventsResponseSchema,
   type StreamEventsResponse,
-  StreamEventsResponseSchema,
 } from "../../../gen/waggle/v1/export_pb.js";
 import type { DateRange, Filter } from "../../../gen/waggle/v1/filter_pb.js";
 import type { ProjectScope } from "../../access/scope.ts";
@@ -22,48 +21,36 @@ import type { TracingOf } from "../tracing.ts";
 import type { EventSelection, PageRequest } from "./export.ts";
 import { toBounds } from "./date-range.ts";
 import { toFilterInput } from "./filter-message.ts";
+import { toStreamMessages } from "./stream-message.ts";
 
 export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportService> {
+  async function getPage(request: PagingMessage, limitMax: number, context: HandlerContext) {
+    const { exports, projectId } = tracingOfCall(tracingOf, context);
+    const options = { ...readingOf(context), limitMax };
+    const page = await exports.getPage(projectId, toPageRequest(request), options);
+    return {
+      events: page.events.map((event) => toEventMessage(event, projectId, page.projections)),
+      count: page.total,
+      ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
+      ...(page.isEstimate && { isEstimate: true }),
+    };
+  }
+
   return {
     async exportEvents(request, context) {
-      const project = projectOf(context);
-      checkProject(request.project, project, context);
-      const page = await tracingOf(project).exports.getPage(
-        project.projectId,
-        toPageRequest(request),
-        { ...readingOf(context), limitMax: exportLimitMax },
-      );
-      return create(ExportEventsResponseSchema, {
-        events: page.events.map((event) =>
-          toEventMessage(event, project.projectId, page.projections),
-        ),
-        totalEvents: page.total,
-        count: page.total,
-        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-        ...(page.isEstimate ? { isEstimate: true } : {}),
-      });
+      checkProject(request.project, projectOf(context), context);
+      const page = await getPage(request, exportLimitMax, context);
+      return create(ExportEventsResponseSchema, { ...page, totalEvents: page.count });
     },
 
     async searchEvents(request, context) {
-      const project = projectOf(context);
-      const { projectId } = project;
-      const page = await tracingOf(project).exports.getPage(projectId, toPageRequest(request), {
-        ...readingOf(context),
-        limitMax: searchLimitMax,
-      });
-      return create(SearchEventsResponseSchema, {
-        events: page.events.map((event) => toEventMessage(event, projectId, page.projections)),
-        count: page.total,
-        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-        ...(page.isEstimate ? { isEstimate: true } : {}),
-      });
+      const page = await getPage(request, searchLimitMax, context);
+      return create(SearchEventsResponseSchema, page);
     },
 
     async getEvents({ eventIds, projections: names }, context) {
-      const project = projectOf(context);
-      const { projectId } = project;
+      const { exports, projectId } = tracingOfCall(tracingOf, context);
       const request = { eventIds, projections: names };
-      const { exports } = tracingOf(project);
       const got = await exports.getByIds(projectId, request, readingOf(context));
       return {
         events: got.events.map((event) => toEventMessage(event, projectId, got.projections)),
@@ -71,44 +58,36 @@ export function exportHandlers(tracingOf: TracingOf): ServiceImpl<typeof ExportS
     },
 
     async listFieldValues({ field, prefix, limit, filters, dateRange }, context) {
-      const project = projectOf(context);
-      const { fieldValues } = tracingOf(project);
+      const { fieldValues, projectId } = tracingOfCall(tracingOf, context);
       const request = { field, prefix, limit, filters: filters.map(toFilterInput) };
       const bounds = toBounds(dateRange);
-      const { projectId } = project;
       const reading = readingOf(context);
       const found = await fieldValues.list(projectId, { ...request, ...bounds }, reading);
       return { ...found, values: [...found.values] };
     },
 
     async *streamEvents(request, context): AsyncGenerator<StreamEventsResponse, void, undefined> {
-      const project = projectOf(context);
-      const { projectId } = project;
-      const { exports } = tracingOf(project);
+      const { exports, projectId } = tracingOfCall(tracingOf, context);
       const selection = toSelection(request);
       const reading = readingOf(context);
       const { groups, projections } = await exports.stream(projectId, selection, reading);
-      let count = 0;
-      for await (const group of groups) {
-        for (const event of group) {
-          const value = toEventMessage(event, projectId, projections);
-          yield create(StreamEventsResponseSchema, { item: { case: "event", value } });
-        }
-        count += group.length;
-      }
-      const value = { done: true, count } as const;
-      yield create(StreamEventsResponseSchema, { item: { case: "end", value } });
+      yield* toStreamMessages(projectId, groups, projections);
     },
 
     async getEventSchema(_request, context) {
-      const project = projectOf(context);
-      const { exports } = tracingOf(project);
-      const schema = await exports.getSchema(project.projectId, readingOf(context));
+      const { exports, projectId } = tracingOfCall(tracingOf, context);
+      const schema = await exports.getSchema(projectId, readingOf(context));
       return create(GetEventSchemaResponseSchema, {
         fields: schema.map((field) => create(EventFieldSchema, field)),
       });
     },
   };
+}
+
+/** Returns the project of a call, and the services of the cluster that holds its events. */
+export function tracingOfCall(tracingOf: TracingOf, context: HandlerContext) {
+  const project = projectOf(context);
+  return { ...tracingOf(project), project, projectId: project.projectId };
 }
 
 /**

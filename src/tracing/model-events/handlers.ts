@@ -6,14 +6,15 @@ import type {
   TraceLog,
   TracingService,
 } from "../../../gen/waggle/compat/v0/tracing_pb.js";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { runPaced } from "../../base/paced.ts";
 import { createPacer } from "../../base/pacer.ts";
-import { itemFaultsOf, memoryOf, projectOf } from "../../access/call.ts";
+import { itemFaultsOf, memoryOf } from "../../access/call.ts";
 import { faultBytes } from "../../base/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { type BatchItem, joinFault } from "../events/batch.ts";
-import { originOf, reserveBatch, toBatchItems } from "../events/handlers.ts";
+import { originOf, reserveBatch, toBatchAnswer, toBatchItems } from "../events/handlers.ts";
+import { tracingOfCall } from "../export/handlers.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toModelEvent } from "./model-event.ts";
 import { readLogs } from "./trace-log-input.ts";
@@ -29,47 +30,31 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
         field === "logs"
           ? await toLogItems(context, logs)
           : toBatchItems(context, field, list.map(fromEvent));
-      const project = projectOf(context);
-      const { errors } = await tracingOf(project).events.createBatch(project.projectId, items, {
-        ...originOf(context),
-        field,
-        sessionId,
-      });
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      const options = { ...originOf(context), field, sessionId };
+      const { errors } = await events.createBatch(projectId, items, options);
       return { success: errors.length === 0, errors };
     },
     async createModelEvent({ modelEvent }, context) {
-      const call = modelEvent ?? absentCall();
+      const call = modelEvent ?? refuse("model_event", "is required");
       const input = toModelEvent(call, "model_event.");
-      const project = projectOf(context);
-      const { events } = tracingOf(project);
-      const eventId = await events.create(project.projectId, input, originOf(context));
+      const { events, projectId } = tracingOfCall(tracingOf, context);
+      const eventId = await events.create(projectId, input, originOf(context));
       return { eventId, success: true };
     },
     async createModelEventBatch(request, context) {
-      const project = projectOf(context);
+      const { events, projectId } = tracingOfCall(tracingOf, context);
       const { sessionProperties } = request;
-      const { eventIds, sessionId, errors } = await tracingOf(project).events.createBatch(
-        project.projectId,
-        await toModelItems(context, request.modelEvents),
-        {
-          ...originOf(context),
-          field: "model_events",
-          isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
-          sessionProperties: sessionProperties && fromSessionStart(sessionProperties),
-        },
-      );
-      return {
-        eventIds,
-        ...(sessionId !== undefined && { sessionId }),
-        errors,
-        success: errors.length === 0,
-      };
+      const items = await toModelItems(context, request.modelEvents);
+      const result = await events.createBatch(projectId, items, {
+        ...originOf(context),
+        field: "model_events",
+        isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
+        sessionProperties: sessionProperties && fromSessionStart(sessionProperties),
+      });
+      return toBatchAnswer(result);
     },
   };
-}
-
-function absentCall(): never {
-  throw new ServiceError("INVALID_ARGUMENT", "model_event: is required");
 }
 
 // Every step of the logs' trees is an event of the batch.

@@ -15,9 +15,10 @@ import type { Clusters } from "../../postgres/clusters.ts";
 import type { Database } from "../../postgres/database.ts";
 import { unescapeText } from "../events/postgres-text.ts";
 import type { Exports } from "../export/export.ts";
+import { encodeParquet } from "../export/parquet.ts";
+import { toStreamMessages } from "../export/stream-message.ts";
 import type { TracingOf } from "../tracing.ts";
 import type { FileStore } from "./file-store.ts";
-import { encodeSessions } from "./sessions-parquet.ts";
 import * as store from "./store.ts";
 import * as updates from "./update-store.ts";
 import type { ListedSession, RunRow, SessionPlace, SessionState } from "./store.ts";
@@ -215,7 +216,7 @@ async function writeFile(
       written.set(sessionId, count);
     }
   }
-  await files.put(name, encodeSessions(projectId, groups()), signal);
+  await files.put(name, encodeParquet(toStreamMessages(projectId, groups())), signal);
   return written;
 }
 

@@ -2,13 +2,13 @@
 
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SessionService } from "../../../gen/waggle/v1/session_pb.js";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { type Demand, isAllowed } from "../../access/authorize.ts";
-import { principalOf, projectOf } from "../../access/call.ts";
+import { principalOf } from "../../access/call.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
 import { originOf, toBatchItems } from "../events/handlers.ts";
 import { toBounds } from "../export/date-range.ts";
-import { readingOf } from "../export/handlers.ts";
+import { readingOf, tracingOfCall } from "../export/handlers.ts";
 import { toFilterInput } from "../export/filter-message.ts";
 import type { TracingOf } from "../tracing.ts";
 import { toSessionMessage, toSkeletonMessage, toTreeMessage } from "./session-message.ts";
@@ -20,9 +20,8 @@ const reads: Demand = { permission: "project.session.get", keyKinds: new Set(["p
 export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof SessionService> {
   return {
     async startSession({ session }, context) {
-      const project = projectOf(context);
-      const { sessions } = tracingOf(project);
-      const started = await sessions.start(project.projectId, fromSessionStart(session ?? {}), {
+      const { sessions, project, projectId } = tracingOfCall(tracingOf, context);
+      const started = await sessions.start(projectId, fromSessionStart(session ?? {}), {
         origin: originOf(context),
         isReader: isAllowed(principalOf(context), reads, project),
         ...readingOf(context),
@@ -31,21 +30,17 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
     },
     async updateSession({ sessionId, output, ...rest }, context) {
       const update = fromEvent({ ...rest, ...(output && { outputs: output }) });
-      const project = projectOf(context);
-      const { sessions } = tracingOf(project);
-      await sessions.update(project.projectId, sessionId, update, originOf(context));
+      const { sessions, projectId } = tracingOfCall(tracingOf, context);
+      await sessions.update(projectId, sessionId, update, originOf(context));
       return { id: sessionId, success: true };
     },
     async getSession({ sessionId }, context) {
-      const project = projectOf(context);
-      const { sessions } = tracingOf(project);
-      const session = await sessions.get(project.projectId, sessionId, readingOf(context));
+      const { sessions, project, projectId } = tracingOfCall(tracingOf, context);
+      const session = await sessions.get(projectId, sessionId, readingOf(context));
       return toSessionMessage(session, project);
     },
     async getSessionTree({ sessionId, view = "full" }, context) {
-      const project = projectOf(context);
-      const { projectId } = project;
-      const { sessions } = tracingOf(project);
+      const { sessions, project, projectId } = tracingOfCall(tracingOf, context);
       const reading = readingOf(context);
       switch (view) {
         case "full":
@@ -53,44 +48,39 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
         case "skeleton":
           return toSkeletonMessage(await sessions.skeleton(projectId, sessionId, reading), project);
         default:
-          throw new ServiceError("INVALID_ARGUMENT", "view: must be `full` or `skeleton`");
+          return refuse("view", "must be `full` or `skeleton`");
       }
     },
     async listSessionSkeleton({ sessionId, limit, cursor }, context) {
-      const { projectId, clusterId } = projectOf(context);
-      const { skeletons } = tracingOf({ clusterId });
+      const { skeletons, projectId } = tracingOfCall(tracingOf, context);
       const options = { limit, cursor };
       const page = await skeletons.list(projectId, sessionId, options, readingOf(context));
       return toSkeletonPageMessage(page);
     },
     async listSessions(request, context) {
-      const project = projectOf(context);
+      const { sessions, project, projectId } = tracingOfCall(tracingOf, context);
       const query = {
         filters: request.filters.map(toFilterInput),
         ...toBounds(request.dateRange),
         limit: request.limit,
         cursor: request.cursor,
       };
-      const { sessions } = tracingOf(project);
-      const page = await sessions.list(project.projectId, query, readingOf(context));
+      const page = await sessions.list(projectId, query, readingOf(context));
       return {
         sessions: page.sessions.map((session) => toSessionMessage(session, project)),
         ...(page.nextCursor !== undefined && { nextCursor: page.nextCursor }),
       };
     },
     async deleteSession({ sessionId }, context) {
-      const project = projectOf(context);
-      await tracingOf(project).sessions.delete(project.projectId, sessionId);
+      const { sessions, projectId } = tracingOfCall(tracingOf, context);
+      await sessions.delete(projectId, sessionId);
       return { success: true, deleted: sessionId };
     },
     async addSessionEvents({ sessionId, events: list }, context) {
-      const project = projectOf(context);
-      const { events } = tracingOf(project);
+      const { events, projectId } = tracingOfCall(tracingOf, context);
       const items = toBatchItems(context, "events", list.map(fromEvent));
-      const { eventIds, errors } = await events.createBatch(project.projectId, items, {
-        ...originOf(context),
-        sessionId,
-      });
+      const options = { ...originOf(context), sessionId };
+      const { eventIds, errors } = await events.createBatch(projectId, items, options);
       return { success: errors.length === 0, eventIds, errors };
     },
   };
