@@ -8,7 +8,7 @@ import { type EventQuery, matching } from "../export/place-store.ts";
 import { type BucketUnit, fixedUnits, type TimeRange } from "./buckets.ts";
 import { type ChartQuestion, type Measure, percentiles } from "./chart-query.ts";
 import type { NumberSource, TextColumn, TextSource } from "./fields.ts";
-import type { Operator, Threshold } from "./threshold.ts";
+import { signOf, type Threshold } from "./threshold.ts";
 import { usageSql } from "./usage-sql.ts";
 
 /** Values of a chart for one bucket and one value of the split. */
@@ -308,7 +308,7 @@ export async function countMeeting(
   { source, threshold, named }: MeetingQuestion,
 ): Promise<MeetingRow> {
   const [row] = await read((sql) => {
-    const isMet = sql`v0 ${operatorSql(sql, threshold.operator)} ${threshold.value}`;
+    const isMet = sql`v0 ${sql.unsafe(signOf(threshold.operator))} ${threshold.value}`;
     return sql<MeetingRow[]>`
       with matched as (
         select e.event_id, e.start_time_us, ${numberSql(sql, source)} as v0
@@ -332,16 +332,3 @@ export type MeetingQuestion = {
   readonly threshold: Threshold;
   readonly named: number;
 };
-
-function operatorSql(sql: Sql, operator: Operator): Fragment {
-  switch (operator) {
-    case "greater_than":
-      return sql`>`;
-    case "greater_than_or_equal":
-      return sql`>=`;
-    case "less_than":
-      return sql`<`;
-    case "less_than_or_equal":
-      return sql`<=`;
-  }
-}

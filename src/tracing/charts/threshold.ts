@@ -4,14 +4,15 @@ import { refuseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import { differenceOf } from "../../base/rounding.ts";
 
-const operatorSigns = {
-  greater_than: ">",
-  greater_than_or_equal: ">=",
-  less_than: "<",
-  less_than_or_equal: "<=",
-} as const;
-export type Operator = keyof typeof operatorSigns;
-const operators = Object.keys(operatorSigns) as readonly Operator[];
+/** By operator, its sign, which is also that of SQL, and what the difference to the number is. */
+const comparisons = {
+  greater_than: { sign: ">", holds: (difference: number) => difference > 0 },
+  greater_than_or_equal: { sign: ">=", holds: (difference: number) => difference >= 0 },
+  less_than: { sign: "<", holds: (difference: number) => difference < 0 },
+  less_than_or_equal: { sign: "<=", holds: (difference: number) => difference <= 0 },
+};
+export type Operator = keyof typeof comparisons;
+const operators = Object.keys(comparisons) as readonly Operator[];
 
 export type Threshold = { readonly operator: Operator; readonly value: number };
 
@@ -25,9 +26,9 @@ export type ThresholdInput = {
 export function parseThreshold(field: string, given: ThresholdInput | undefined): Threshold {
   if (!given) return refuse(field, "is required");
   const { operator: name, value } = given;
-  const operator = operators.find((one) => one === name || operatorSigns[one] === name);
+  const operator = operators.find((one) => one === name || comparisons[one].sign === name);
   if (!operator) {
-    const signs = Object.values(operatorSigns).join(", ");
+    const signs = operators.map(signOf).join(", ");
     return refuseChoice(`${field}.operator`, operators, name, signs);
   }
   if (value === undefined || !Number.isFinite(value)) {
@@ -38,17 +39,7 @@ export function parseThreshold(field: string, given: ThresholdInput | undefined)
 
 /** Returns whether a value meets a threshold, whatever the rounding of its sum. */
 export function meets({ operator, value: bound }: Threshold, value: number): boolean {
-  const difference = differenceOf(value, bound);
-  switch (operator) {
-    case "greater_than":
-      return difference > 0;
-    case "greater_than_or_equal":
-      return difference >= 0;
-    case "less_than":
-      return difference < 0;
-    case "less_than_or_equal":
-      return difference <= 0;
-  }
+  return comparisons[operator].holds(differenceOf(value, bound));
 }
 
 /** Returns whether every value that meets `inner` meets `outer` too. */
@@ -61,10 +52,15 @@ export function isWithin(inner: Threshold, outer: Threshold): boolean {
 
 /** Returns whether the number of a threshold meets it. */
 function hasBound({ operator }: Threshold): boolean {
-  return operator === "greater_than_or_equal" || operator === "less_than_or_equal";
+  return comparisons[operator].holds(0);
+}
+
+/** Returns the sign of an operator, as people and SQL write it. */
+export function signOf(operator: Operator): string {
+  return comparisons[operator].sign;
 }
 
 /** Returns a threshold as people read it, such as `> 5`. */
 export function describeThreshold({ operator, value }: Threshold): string {
-  return `${operatorSigns[operator]} ${value}`;
+  return `${signOf(operator)} ${value}`;
 }
