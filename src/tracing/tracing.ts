@@ -3,15 +3,13 @@
 
 import { createIdempotency, type Idempotency } from "../access/idempotency/idempotency.ts";
 import type { ProjectScope } from "../access/scope.ts";
-import type { Logger } from "../base/logger.ts";
 import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { type QueueSize, sumSizes } from "./events/commit-queue.ts";
-import type { EstimateCost } from "./events/event.ts";
 import { type Charts, createCharts } from "./charts/charts.ts";
 import { createEvents, type Events } from "./events/events.ts";
 import { createEventMetrics, type EventMetrics } from "./events/metrics.ts";
-import { createRecorder, type Recorder } from "./events/record.ts";
+import { createRecorder, type Recorder, type RecorderOptions } from "./events/record.ts";
 import type { WrittenListener } from "./events/write-set.ts";
 import { createExports, type Exports } from "./export/export.ts";
 import { createFieldValueLists, type FieldValueLists } from "./export/field-values.ts";
@@ -47,20 +45,8 @@ export type Tracing = {
  */
 export type TracingOf = (project: Pick<ProjectScope, "clusterId">) => Tracing;
 
-export type TracingOptions = {
+export type TracingOptions = Omit<RecorderOptions, "database" | "fields" | "turns"> & {
   readonly clusters: Pick<Clusters, "database">;
-  /**
-   * Called after the writes of a request, or of a part of it, with the number of events that they
-   * stored or changed.
-   */
-  readonly onStored?: (events: number) => void;
-  /** Absent if no prices are known. */
-  readonly estimateCost?: EstimateCost;
-  /** Name of the table by which `estimateCost` estimates. */
-  readonly priceTable?: string;
-  /** Called in each commit with the events that it creates or changes. */
-  readonly listener?: WrittenListener;
-  readonly logger?: Pick<Logger, "debug">;
 };
 
 export type TracingOfClusters = {

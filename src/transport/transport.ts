@@ -17,8 +17,8 @@ import { createGate, type GateOptions } from "./gate.ts";
 import { healthHandlers } from "./health.ts";
 import {
   assertScopeIsReadable,
+  type AuthorizeOptions,
   createAuthorizeInterceptor,
-  type FindScope,
   permissionsOf,
 } from "./interceptors/authorize.ts";
 import { createDeadlineInterceptor, type Deadlines } from "./interceptors/deadline.ts";
@@ -40,12 +40,10 @@ import { createRpcServer } from "./rpc.ts";
 import { createTransportServer, type TransportServer } from "./server.ts";
 
 export type TransportOptions = Deadlines &
-  GateOptions & {
+  GateOptions &
+  Pick<AuthorizeOptions, "findScope" | "findAnyScope"> & {
     /** Adds the services, whose rpcs answer over every protocol. */
     readonly services: (router: ServiceRouter) => void;
-    readonly findScope: FindScope;
-    /** Finds archived scopes too. */
-    readonly findAnyScope: FindScope;
     readonly idempotencyOf: IdempotencyOf;
     readonly readiness: () => Promise<Readiness>;
     readonly findDatabaseFault: (error: unknown) => Reason | undefined;

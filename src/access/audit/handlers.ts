@@ -1,11 +1,11 @@
 // AuditService: a message in, a message out, no decisions.
 
-import { fromJson, type JsonObject as ProtoJsonObject } from "@bufbuild/protobuf";
+import { fromJson } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { AuditService } from "../../../gen/waggle/v1/audit_pb.js";
-import type { JsonObject } from "../../base/json.ts";
 import { toPageAnswer } from "../../base/pages.ts";
+import { toStruct } from "../../base/struct.ts";
 import { scopeOf } from "../call.ts";
 import type { Audit, AuditEntry } from "./audit.ts";
 
@@ -40,9 +40,4 @@ function toMessage({ at, before, after, hash, previousHash, ...entry }: AuditEnt
     hash: hash.toString("hex"),
     previousHash: previousHash.toString("hex"),
   };
-}
-
-/** Returns the same object. Only the generated type does not allow read-only values. */
-function toStruct(state: JsonObject): ProtoJsonObject {
-  return state as ProtoJsonObject;
 }

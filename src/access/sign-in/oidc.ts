@@ -5,31 +5,23 @@
 import * as client from "openid-client";
 import { ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { Attempt } from "./attempts.ts";
 import { assertUsable, lacksClaims, mergeClaims, toIdentity } from "./identity.ts";
 import type { Claims, Identity, IdentityOptions } from "./identity.ts";
 
+/** Values of one attempt, by which the provider's answer is known as the answer to it. */
+type OwnValues = Omit<Attempt, "returnTo">;
+
 export type IdentityProvider = {
   /** Returns the address to send the browser to. Fails with SIGN_IN_UNAVAILABLE. */
-  getAuthorizationUrl(attempt: {
-    readonly redirectUri: string;
-    readonly state: string;
-    readonly nonce: string;
-    readonly codeVerifier: string;
-  }): Promise<string>;
+  getAuthorizationUrl(attempt: OwnValues & { readonly redirectUri: string }): Promise<string>;
   /**
    * Returns the identity of the signed-in person, given the URL that the browser returned to.
    *
    * Fails with SIGN_IN_REFUSED if the provider refuses or its answer is invalid, and with
    * SIGN_IN_UNAVAILABLE if it does not answer.
    */
-  getIdentity(
-    callbackUrl: URL,
-    expected: {
-      readonly state: string;
-      readonly nonce: string;
-      readonly codeVerifier: string;
-    },
-  ): Promise<Identity>;
+  getIdentity(callbackUrl: URL, expected: OwnValues): Promise<Identity>;
   /** Asks for the provider's metadata. Returns why that failed; undefined if it did not. */
   findFault(): Promise<string | undefined>;
 };

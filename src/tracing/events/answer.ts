@@ -4,20 +4,18 @@
 import { ServiceError } from "../../base/errors.ts";
 import { answerBytesMax, answerContainersMax } from "../../base/limits.ts";
 import type { SelectedEvent } from "./event-row.ts";
-import { findRows, type ReadContext, type Size } from "./sized-read.ts";
-import type { RowShape, RowSource, SizedRow } from "./sized-store.ts";
+import {
+  findRows,
+  type Part,
+  type ReadContext,
+  type ReadRequest,
+  type Size,
+} from "./sized-read.ts";
+import type { SizedRow } from "./sized-store.ts";
 
-export type AnswerRequest = RowShape & {
-  readonly source: RowSource;
-  /** Maximum number of rows of the source. */
-  readonly rowsMax: number;
-};
+export type AnswerRequest = Omit<ReadRequest, "bytesMax" | "admit">;
 
-export type Answer = {
-  readonly events: readonly SelectedEvent[];
-  /** Rows of the events, for the extras. */
-  readonly rows: readonly SizedRow[];
-};
+export type Answer = Omit<Part, "heldBytes">;
 
 /** Bytes of a statement per row that it may return: usual events of a page fit one statement. */
 const bytesOfRow = 8_000;

@@ -85,6 +85,7 @@ export type RecorderOptions = {
   readonly estimateCost?: EstimateCost | undefined;
   /** Name of the table by which `estimateCost` estimates. */
   readonly priceTable?: string | undefined;
+  /** Called in each commit with the events that it creates or changes. */
   readonly listener?: WrittenListener | undefined;
   readonly logger?: Pick<Logger, "debug"> | undefined;
 };

@@ -19,10 +19,7 @@ export type ValuesRequest = Bounds & {
   readonly filters: readonly FilterInput[];
 };
 
-export type FieldValues = {
-  readonly values: readonly { readonly value: string; readonly count: number }[];
-  /** Number of events looked at. */
-  readonly scanned: number;
+export type FieldValues = Omit<store.FieldValues, "hasMoreEvents"> & {
   /** Whether every event of the range was looked at and every value is listed. */
   readonly isExact: boolean;
 };
