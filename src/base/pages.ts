@@ -3,7 +3,7 @@
 // docs/decisions.md, 28.
 
 import { pageLimitMax } from "./field-limits.ts";
-import { ServiceError } from "./errors.ts";
+import { refuse } from "./errors.ts";
 import { isUuid } from "./ids.ts";
 
 /** A smaller page costs more round trips than rows; a larger page holds a connection too long. */
@@ -32,8 +32,7 @@ export function formatKeyCursor(key: string | number): string {
  */
 export function parseKeyCursor<Key>(cursor: string, parse: (text: string) => Key | undefined): Key {
   const key = parse(Buffer.from(cursor, "base64url").toString());
-  if (key !== undefined) return key;
-  throw new ServiceError("INVALID_ARGUMENT", "cursor: it is not a next_cursor");
+  return key ?? refuse("cursor", "it is not a next_cursor");
 }
 
 /** Returns a whole number from 1 to `max`; undefined for other text. */
@@ -104,7 +103,7 @@ export function parsePageOptions({ limit, cursor }: PageRequest): PageOptions {
 /** Returns the limit of a page. Throws INVALID_ARGUMENT if it is out of range. */
 export function parsePageLimit(limit = pageLimitDefault): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= pageLimitMax) return limit;
-  throw new ServiceError("INVALID_ARGUMENT", `limit: must be from 1 to ${pageLimitMax}`);
+  return refuse("limit", `must be from 1 to ${pageLimitMax}`);
 }
 
 /** Returns the page of rows that were read with one more than `limit`, to detect a next page. */

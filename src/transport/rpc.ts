@@ -11,7 +11,7 @@ import {
 } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest } from "@connectrpc/connect-node";
 import { messageDepthMax, requestStreamStalls, streamedCallBytes } from "../base/limits.ts";
-import { ServiceError } from "../base/errors.ts";
+import { refuse, ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { rpcBodyClassOf } from "./access-rules.ts";
 import { rpcCompressions } from "./compression.ts";
@@ -208,7 +208,7 @@ function assertDeadline({ request }: Exchange, protocol: string): void {
   const { name, pattern, words } = deadlineForms[protocol === "connect" ? "connect" : "grpc"];
   const value = headerOf(request, name);
   if (value === undefined || pattern.test(value)) return;
-  throw new ServiceError("INVALID_ARGUMENT", `${name}: must be ${words}`);
+  refuse(name, `must be ${words}`);
 }
 
 const deadlineForms = {

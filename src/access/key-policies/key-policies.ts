@@ -2,7 +2,7 @@
 // keys"; docs/decisions.md, 33.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { permissionPatternsMax } from "../../base/tenant-limits.ts";
 import { everything } from "../caller-memory.ts";
 import { changeInside, type ChangeParts, isChange } from "../change.ts";
@@ -84,17 +84,13 @@ function cut(pattern: string): string {
  */
 export function assertPatterns(patterns: readonly string[], required?: readonly string[]): void {
   if (patterns.length > permissionPatternsMax) {
-    throw new ServiceError(
-      "INVALID_ARGUMENT",
-      `permissions: must be at most ${permissionPatternsMax}`,
-    );
+    refuse("permissions", `must be at most ${permissionPatternsMax}`);
   }
   patterns.forEach((pattern, index) => {
     const isUnused = required?.some((permission) => overlaps(pattern, permission)) === false;
     const unused = isUnused ? "is a permission that no call requires" : undefined;
     const fault = findPatternFault(pattern) ?? unused;
     if (fault === undefined) return;
-    const where = `permissions[${index}]: ${JSON.stringify(cut(pattern))}`;
-    throw new ServiceError("INVALID_ARGUMENT", `${where} ${fault}`);
+    refuse(`permissions[${index}]`, `${JSON.stringify(cut(pattern))} ${fault}`);
   });
 }

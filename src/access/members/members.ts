@@ -2,7 +2,7 @@
 // docs/spec.md, Authentication, 6; docs/decisions.md, 33.
 
 import { type Actor, describeActor } from "../../base/actor.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { type Page, type PageOptions, toPage } from "../../base/pages.ts";
 import { rolesOfMemberMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -180,10 +180,7 @@ function getRole(manifest: Manifest, name: string, level: ScopeLevel): Role {
   if (role?.levels.includes(level) === true) return role;
   const here = [...manifest.roles.values()].filter((one) => one.levels.includes(level));
   const names = here.map((one) => one.name).join(", ");
-  throw new ServiceError(
-    "INVALID_ARGUMENT",
-    `role: must be a role of level ${level}: ${names === "" ? "there are none" : names}`,
-  );
+  return refuse("role", `must be a role of level ${level}: ${names || "there are none"}`);
 }
 
 /**
@@ -245,11 +242,8 @@ async function assertRoomFor(database: Database, user: User, { orgId }: Scope): 
   if (orgId === undefined) return;
   const count = await store.countRolesInside(database.sql(), user.userId, orgId);
   if (count < rolesOfMemberMax) return;
-  throw new ServiceError(
-    "INVALID_ARGUMENT",
-    `email: has ${rolesOfMemberMax} roles in this organization; ` +
-      "give one further up in place of many",
-  );
+  const fault = `has ${rolesOfMemberMax} roles in this organization`;
+  refuse("email", `${fault}; give one further up in place of many`);
 }
 
 /**
@@ -321,9 +315,7 @@ async function getCreator(
   { database, users }: MembersOptions,
   { parent, email, field, principal }: AppointCreatorOptions,
 ): Promise<User> {
-  if (principal.kind === "user") {
-    throw new ServiceError("INVALID_ARGUMENT", `${field}: is for API keys only; leave it out`);
-  }
+  if (principal.kind === "user") refuse(field, "is for API keys only; leave it out");
   const found = await users.findByEmail(email);
   // Locked before the membership is read, so that no other transaction removes it meanwhile.
   const user = found && (await users.lock(found.userId));
@@ -334,7 +326,7 @@ async function getCreator(
   if (!isKnown) {
     const level = parent.level === "dataplane" ? "data plane" : parent.level;
     const where = level === "system" ? "a user" : `a member of the ${level}`;
-    throw new ServiceError("INVALID_ARGUMENT", `${field}: must be the e-mail of ${where}`);
+    refuse(field, `must be the e-mail of ${where}`);
   }
   return user;
 }

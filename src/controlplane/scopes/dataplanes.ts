@@ -6,7 +6,7 @@ import { change, changeInside } from "../../access/change.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { Scope } from "../../access/scope.ts";
 import { assertScopeName } from "../../access/scope-names.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { Archived, ArchiveOptions, Archives } from "./archive.ts";
 import { addScope, createScopeReads, updateScope } from "./scope-resource.ts";
@@ -97,7 +97,7 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
 
     async rename(id, name, actor) {
       assertManual();
-      if (name === undefined) throw new ServiceError("INVALID_ARGUMENT", "name: is required");
+      if (name === undefined) refuse("name", "is required");
       assertDataplaneName(name);
       return updateScope(options, "dataplane", { id, name, actor });
     },
@@ -112,9 +112,9 @@ export function createDataplanes(options: DataplanesOptions): Dataplanes {
 function assertDataplaneName(name: string): void {
   assertScopeName(name);
   if (namePattern.test(name) && alphanumeric.test(name)) return;
-  throw new ServiceError(
-    "INVALID_ARGUMENT",
-    "name: may hold letters, digits, spaces, `_`, `-`, `'` and `&`, " +
+  refuse(
+    "name",
+    "may hold letters, digits, spaces, `_`, `-`, `'` and `&`, " +
       "must not begin with a space and must hold a letter or digit",
   );
 }

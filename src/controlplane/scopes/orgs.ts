@@ -8,7 +8,7 @@ import { anyCovers } from "../../access/permissions.ts";
 import type { Grant, Principal } from "../../access/principal.ts";
 import { scopeInside, type ScopeLevel, systemScope } from "../../access/scope.ts";
 import { assertScopeName } from "../../access/scope-names.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { type Page, type PageOptions, toPage } from "../../base/pages.ts";
 import type { Dataplanes } from "./dataplanes.ts";
 import { levels } from "./levels.ts";
@@ -81,7 +81,7 @@ export function createOrgs(options: OrgsOptions): Orgs {
     },
 
     async rename(id, name, actor) {
-      if (name === undefined) throw new ServiceError("INVALID_ARGUMENT", "name: is required");
+      if (name === undefined) refuse("name", "is required");
       assertScopeName(name);
       return updateScope(options, "org", { id, name, actor });
     },

@@ -1,7 +1,7 @@
 // Batches of events: each event is stored or rejected by itself, optionally all in one session.
 // Source: docs/spec.md, POST /events/batch; docs/decisions.md, 4, 6 and 9.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
@@ -65,7 +65,7 @@ type Parsed = {
 export function createBatchWriter(database: Database, recorder: Recorder): BatchWriter {
   return async (projectId, items, options = {}) => {
     const { field = "events" } = options;
-    if (items.length === 0) throw new ServiceError("INVALID_ARGUMENT", `${field}: is empty`);
+    if (items.length === 0) refuse(field, "is empty");
     const { sessionId, session } = await joinSession(database, projectId, items, options);
     const parsed: Parsed[] = [];
     const faults: BatchFault[] = [];

@@ -1,7 +1,7 @@
 // Events: create, batch, enrich, update, get and delete, with their rules.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 4, 5, 6, 7, 8.1, 9.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { isRecordId, type ProjectId } from "../../base/ids.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
@@ -23,9 +23,7 @@ export function createEvents(database: Database, recorder: Recorder) {
     const [write] = await placeInSessions(database, projectId, [parseEvent(input, "event.")]);
     if (write === undefined) throw new Error("one event in, none out");
     const cause = (await recorder.record(projectId, [write], origin)).get(0);
-    if (cause !== undefined) {
-      throw new ServiceError("INVALID_ARGUMENT", joinFault("event", cause));
-    }
+    if (cause !== undefined) throw new ServiceError("INVALID_ARGUMENT", joinFault("event", cause));
     return write.event_id;
   }
 
@@ -74,8 +72,7 @@ export function createEvents(database: Database, recorder: Recorder) {
       }
       const before = countHeld(held, held.event_type);
       if (isSession(before)) {
-        const message = "event_id: is a session; DELETE /v1/sessions/{session_id} deletes it";
-        throw new ServiceError("INVALID_ARGUMENT", message);
+        refuse("event_id", "is a session; DELETE /v1/sessions/{session_id} deletes it");
       }
       await deleteEvent(sql, projectId, eventId);
       await applyTotals(sql, [{ projectId, before, after: undefined }]);

@@ -2,7 +2,7 @@
 // Source: docs/spec.md, "Feedback"; docs/decisions.md, 6, 20.2, 23.
 
 import { taskLengthMax } from "../../base/field-limits.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId, type ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { eventReadBytesMax } from "../../base/limits.ts";
@@ -125,16 +125,12 @@ async function readPage(
 
 /** Validates the input. Returns the ground truth, which may also be one of the items. */
 function check({ task, items, groundTruth }: FeedbackInput): string | undefined {
-  if (task.length > taskLengthMax) {
-    const message = `task: is longer than ${taskLengthMax} characters`;
-    throw new ServiceError("INVALID_ARGUMENT", message);
-  }
+  if (task.length > taskLengthMax) refuse("task", `is longer than ${taskLengthMax} characters`);
   assertSound(items, "feedback_json");
   const item = items[groundTruthItem];
   if (groundTruth === undefined) return typeof item === "string" ? item : undefined;
   if (item === undefined || item === null || item === groundTruth) return groundTruth;
-  const message = "feedback_json.ground_truth: differs from ground_truth; say one of them";
-  throw new ServiceError("INVALID_ARGUMENT", message);
+  return refuse("feedback_json.ground_truth", "differs from ground_truth; say one of them");
 }
 
 function notFound(): ServiceError {

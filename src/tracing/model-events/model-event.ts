@@ -3,7 +3,7 @@
 
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ModelEvent } from "../../../gen/waggle/compat/v0/tracing_pb.js";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import { fromValueMessage } from "../../base/value-message.ts";
 import type { EventInput } from "../events/parse-event.ts";
@@ -17,9 +17,7 @@ const required = ["model", "provider", "response", "duration"] as const;
  */
 export function toModelEvent(call: ModelEvent, path: string): EventInput {
   for (const field of required) {
-    if (call[field] === undefined) {
-      throw new ServiceError("INVALID_ARGUMENT", `${path}${field}: is required`);
-    }
+    if (call[field] === undefined) refuse(`${path}${field}`, "is required");
   }
   return {
     event_type: "model",

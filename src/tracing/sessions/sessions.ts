@@ -1,7 +1,7 @@
 // Sessions: start, update, read with totals, list, tree, delete.
 // Source: docs/spec.md, "Logging"; docs/decisions.md, 5, 11, 15.1, 18.1 and 19.
 
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { isRecordId, type ProjectId } from "../../base/ids.ts";
 import { answerBytesMax, eventOverheadBytes, treeEventsMax } from "../../base/limits.ts";
 import { toPageBy } from "../../base/pages.ts";
@@ -94,8 +94,7 @@ export function createSessions(options: {
     const onCreated = (event: StoredEvent): void => void (created = event);
     const refused = await recorder.record(projectId, [write], { ...origin, onCreated });
     if (refused.size > 0) {
-      const message = "session.session_id: is the id of an event that is no session";
-      throw new ServiceError("INVALID_ARGUMENT", message);
+      refuse("session.session_id", "is the id of an event that is no session");
     }
     if (!isReader) {
       // `created` may also hold updates that came before it.

@@ -8,7 +8,7 @@ import type { Authenticator } from "../../access/authenticate.ts";
 import { isAllowed } from "../../access/authorize.ts";
 import type { Principal } from "../../access/principal.ts";
 import { type Scope, type ScopeLevel, systemScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { type AccessRule, accessRuleOf } from "../access-rules.ts";
 import {
   credentialsKey,
@@ -135,10 +135,7 @@ async function projectOfCall(
   if (principal.kind !== "user") {
     return byPath === undefined || byPath === principal.root.id ? principal.root : undefined;
   }
-  if (id === null) {
-    throw new ServiceError("INVALID_ARGUMENT", `${projectHeader}: must name the project by its id`);
-  }
-  return findScope("project", id);
+  return findScope("project", id ?? refuse(projectHeader, "must name the project by its id"));
 }
 
 type NamingMessage = { readonly schema: DescMessage; readonly message: Message };

@@ -17,7 +17,7 @@ import { openAnswer, sealAnswer } from "../../access/idempotency/seal.ts";
 import type { Principal } from "../../access/principal.ts";
 import { sessionCookie } from "../../access/sign-in/cookies.ts";
 import type { Scope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import { idempotencyKeyLengthMax } from "../../base/field-limits.ts";
 import {
   keptAnswerBytesMax,
@@ -69,17 +69,18 @@ export function createIdempotencyInterceptor(options: IdempotencyOptions): Inter
     const principal = contextValues.get(principalKey);
     const scope = contextValues.get(scopeKey);
     const rule = accessRuleOf(method);
-    if (key !== null && request.stream && isWrite(method)) throw noStreams();
+    // A retry could only get the stream as a whole, which the client did not ask for.
+    if (key !== null && request.stream && isWrite(method)) {
+      refuse("Idempotency-Key", "is not for calls that answer with a stream; leave it out");
+    }
     if (key === null || request.stream || !principal || !scope || !isWrite(method)) {
       assertScopeIsThere(contextValues);
       return next(request);
     }
     if (key.length > idempotencyKeyLengthMax || !keyPattern.test(key)) {
       assertScopeIsThere(contextValues);
-      throw new ServiceError(
-        "INVALID_ARGUMENT",
-        `Idempotency-Key: must be 1 to ${idempotencyKeyLengthMax} printable ASCII characters`,
-      );
+      const form = `1 to ${idempotencyKeyLengthMax} printable ASCII characters`;
+      refuse("Idempotency-Key", `must be ${form}`);
     }
     const isOfKeysProject = rule.scope === "";
     const isProjectData = isOfKeysProject && !rule.isControlData;
@@ -163,15 +164,6 @@ function keptResponse({ method, contextValues }: UnaryCall, bytes: Uint8Array): 
     ...(contextValues.get(answerMetadataKey) ?? noMetadata()),
     message: fromBinary(method.output, bytes),
   };
-}
-
-/**
- * Returns the error for a key on a stream: a retry could only get the stream as a whole, which the
- * client did not ask for.
- */
-function noStreams(): ServiceError {
-  const message = "Idempotency-Key: is not for calls that answer with a stream; leave it out";
-  return new ServiceError("INVALID_ARGUMENT", message);
 }
 
 /** Throws NOT_FOUND if the scope is archived: only a kept answer may then be given. */

@@ -10,7 +10,7 @@ import {
   field as fieldRules,
   message as messageRules,
 } from "../../../gen/buf/validate/validate_pb.js";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { isScopeGoneKey } from "../../access/call.ts";
 
 const validator = createValidator({ failFast: true });
@@ -49,7 +49,7 @@ function assertValid(desc: DescMessage, message: Message): void {
   if (result.kind === "error") throw result.error;
   const [violation] = result.violations;
   const path = violation ? pathToString(violation.field) : "";
-  throw new ServiceError("INVALID_ARGUMENT", `${path}: ${violation?.message ?? "is not valid"}`);
+  refuse(path, violation?.message ?? "is not valid");
 }
 
 /** Returns whether a message or any message inside it has a rule. */
