@@ -20,6 +20,10 @@ export async function moveEvents(
   projectId: string,
   { after, limit, bytes }: MoveStep,
 ): Promise<{ readonly moved: number; readonly last: string | null }> {
+  const columns = sql`
+    project_id, event_id, session_id, event_type, event_name, source, parent_id, children_ids,
+    error, start_time_us, end_time_us, duration_ms,
+    config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate`;
   // Locks in the order of every writer, so that a late write does not deadlock with it. The result
   // of a late write does not replace an event that is already in the archive. The array makes
   // Postgres look up each event by its key: a join sometimes reads all events of the project.
@@ -47,21 +51,11 @@ export async function moveEvents(
         from summed
         where bytes_before < ${bytes}
       ))
-      returning
-        project_id, event_id, session_id, event_type, event_name, source, parent_id,
-        children_ids, error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate
+      returning ${columns}
     ),
     archived as (
-      insert into archived_events (
-        project_id, event_id, session_id, event_type, event_name, source, parent_id,
-        children_ids, error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate)
-      select
-        project_id, event_id, session_id, event_type, event_name, source, parent_id,
-        children_ids, error, start_time_us, end_time_us, duration_ms,
-        config, inputs, outputs, metadata, metrics, feedback, user_properties, cost_estimate
-      from moved
+      insert into archived_events (${columns})
+      select ${columns} from moved
       on conflict (project_id, event_id) do nothing
     )
     select array_agg(event_id) as ids, max(event_id) as last from moved`;

@@ -52,8 +52,8 @@ const conventions: readonly Convention[] = [
   springAi,
 ];
 
-const fieldTables = conventions.map((convention) => convention.fields);
-const usageTables = conventions.map((convention) => convention.usage);
+const fieldTables = conventions.map(({ fields: table = {} }) => table);
+const usageTables = conventions.map(({ usage = {} }) => usage);
 const fields = compileFields(fieldTables);
 const fieldsAndUsage = compileFields([...fieldTables, ...usageTables]);
 
@@ -88,7 +88,7 @@ export function mapSpan(span: Span, ids: Identity, source: string | undefined): 
   const error = spanError(draft);
   const duration = takeDuration(draft);
   const spanSource = sourceOf(draft, source);
-  for (const convention of conventions) convention.read(draft);
+  for (const convention of conventions) convention.read?.(draft);
   deriveFields(draft);
   describeSpan(draft);
   keepRest(draft);

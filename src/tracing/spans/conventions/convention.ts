@@ -5,13 +5,13 @@ import type { FieldTable } from "../fields.ts";
 
 export type Convention = {
   /** Attributes that fill single fields. */
-  readonly fields: FieldTable;
+  readonly fields?: FieldTable;
   /**
    * Counts of tokens and money. Not applied to chain events, which repeat their children's counts.
    */
-  readonly usage: FieldTable;
+  readonly usage?: FieldTable;
   /** Adds attributes from other places, such as span events, before any table is applied. */
   readonly prepare?: (draft: Draft) => void;
   /** Reads messages, payloads and other values that need more than a table. */
-  readonly read: (draft: Draft) => void;
+  readonly read?: (draft: Draft) => void;
 };

@@ -12,9 +12,7 @@ export const geminiCli: Convention = {
   fields: {
     "gen_ai.tool.call_id": "metadata.tool_call_id",
   },
-  usage: {},
   prepare: adoptValues,
-  read: () => undefined,
 };
 
 const instructions = "gen_ai.system_instructions";

@@ -18,9 +18,7 @@ export const googleAdk: Convention = {
   fields: {
     "gcp.vertex.agent.session_id": ["metadata.session_id", "metadata.conversation_id"],
   },
-  usage: {},
   prepare: adoptPayloads,
-  read: () => undefined,
 };
 
 type Reader = (value: JsonValue) => JsonValue | undefined;

@@ -22,7 +22,6 @@ export const honeyhive: Convention = {
   fields: {
     honeyhive_user_id: "user_properties.user_id",
   },
-  usage: {},
   read(draft) {
     if (!hasPrefix(draft, "honeyhive_")) return;
     for (const bucket of buckets) {

@@ -20,7 +20,6 @@ export const langfuse: Convention = {
     "langfuse.version": "metadata.version",
     "langfuse.trace.tags": "metadata.tags",
   },
-  usage: {},
   read(draft) {
     if (!hasPrefix(draft, prefix)) return;
     move(draft, `${prefix}model.parameters`, "config", "hyperparameters");

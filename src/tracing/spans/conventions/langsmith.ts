@@ -11,7 +11,6 @@ export const langSmith: Convention = {
   fields: {
     "langsmith.span.kind": "metadata.span_kind",
   },
-  usage: {},
   read(draft) {
     if (!draft.attributes.has("langsmith.span.kind")) return;
     movePayloads(draft, { input: "gen_ai.prompt", output: "gen_ai.completion" });

@@ -13,7 +13,6 @@ export const mastra: Convention = {
     "mastra.metadata.userId": "metadata.user_id",
     "mastra.metadata.sessionId": "metadata.session_id",
   },
-  usage: {},
   prepare: adoptMessages,
   read(draft) {
     const type = typeOf(draft);

@@ -8,7 +8,6 @@ import { parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const pydanticAi: Convention = {
-  fields: {},
   usage: {
     "operation.cost": "metadata.cost",
     "gen_ai.usage.details.cache_read_tokens": "metadata.cache_read_input_tokens",

@@ -11,7 +11,6 @@ export const springAi: Convention = {
     "spring.ai.tool.definition.name": "metadata.tool_name",
     "spring.ai.tool.definition.description": "metadata.tool_description",
   },
-  usage: {},
   read(draft) {
     movePayload(draft, "spring.ai.tool.call.arguments", "inputs", "input", parseScalarText);
     movePayload(draft, "spring.ai.tool.call.result", "outputs", "result", parseScalarText);

@@ -8,10 +8,7 @@ import { parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const strands: Convention = {
-  fields: {},
-  usage: {},
   prepare: splitToolMessages,
-  read: () => undefined,
 };
 
 /** Where each kind of payload is: a span event's attribute, or a key of a message's only part. */
