@@ -6,6 +6,7 @@ import { addAlert } from "../support/alerts.ts";
 import { addBudget } from "../support/budgets.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
 import { addAlias, addCredential } from "../support/credentials.ts";
+import { callRoute } from "../support/call-route.ts";
 import { addDataset, addExecution, addQueue, addRun, poster } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
 import type { TestService } from "../support/service.ts";
@@ -122,17 +123,12 @@ export function fillIn({ route, body }: Row, ids: Ids): Filled {
 /** Creates a second project and archives it; returns its id. */
 async function addArchival(service: TestService, tenant: Tenant): Promise<string> {
   const key = await withKey(service.database, tenant, { kind: "control_plane", root: "org" });
-  const headers = { ...key, "content-type": "application/json" };
-  const projects = `${service.url}/v1/workspaces/${tenant.workspaceId}/projects`;
-  const body = JSON.stringify({ name: "archived" });
-  const created = await fetch(projects, { method: "POST", headers, body });
-  const { data } = (await created.json()) as { readonly data: { readonly id: string } };
-  const archived = await fetch(`${service.url}/v1/projects/${data.id}`, {
-    method: "DELETE",
-    headers: key,
-  });
-  expect(archived.status).toBe(200);
-  return data.id;
+  const by = { url: service.url, headers: key };
+  const projects = `POST /v1/workspaces/${tenant.workspaceId}/projects`;
+  const { json } = await callRoute(by, projects, { name: "archived" });
+  const { id } = json["data"] as { readonly id: string };
+  expect((await callRoute(by, `DELETE /v1/projects/${id}`)).status).toBe(200);
+  return id;
 }
 
 /** Stores an event, with its session. */
@@ -142,12 +138,9 @@ async function giveSession(
   given: typeof event,
 ): Promise<void> {
   const credential = await withKey(service.database, tenant, { kind: "project", root: "project" });
-  const response = await fetch(`${service.url}/events`, {
-    method: "POST",
-    headers: { ...credential, "content-type": "application/json" },
-    body: JSON.stringify({ event: { ...given, event_id: "e1", session_id: "s1" } }),
-  });
-  expect(response.status).toBe(200);
+  const by = { url: service.url, headers: credential };
+  const body = { event: { ...given, event_id: "e1", session_id: "s1" } };
+  expect((await callRoute(by, "POST /events", body)).status).toBe(200);
 }
 
 let names = 0;

@@ -6,6 +6,7 @@ import { createUuid } from "../../src/base/ids.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import { givenStarted } from "../support/given.ts";
 import { aControlplane } from "../support/controlplane.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startService } from "../support/service.ts";
 import { type Credential, withKey, withSignIn } from "../support/tenants.ts";
 import { givenADataplane, givenEvents } from "../support/workflows.ts";
@@ -22,12 +23,11 @@ beforeAll(async () => {
 type Data = Readonly<Record<string, unknown>>;
 
 async function call(path: string, by: Credential, method = "GET") {
-  const response = await fetch(`${service.url}/v1/${path}`, { method, headers: by });
-  const body = (await response.json()) as {
-    readonly data?: unknown;
-    readonly next_cursor?: string;
-  };
-  return { status: response.status, body };
+  const { status, json } = await callRoute(
+    { url: service.url, headers: by },
+    `${method} /v1/${path}`,
+  );
+  return { status, body: json as { readonly data?: unknown; readonly next_cursor?: string } };
 }
 
 async function progressOf(scope: string, by = reader): Promise<Data> {

@@ -7,6 +7,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { auditRowsMax } from "../../src/base/limits.ts";
 import { givenStarted } from "../support/given.ts";
 import { anAlert, encryptionKeyFlag } from "../support/alerts.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startService } from "../support/service.ts";
 
 const service = givenStarted(() => startService({ "encryption-keys": encryptionKeyFlag }));
@@ -41,13 +42,12 @@ type Answer = {
 };
 
 async function list(query: string, key = service.controlPlaneKey) {
-  const response = await fetch(
-    `${service.url}/v1/orgs/${service.project.orgId}/audit_log${query}`,
-    {
-      headers: { authorization: `Bearer ${key}` },
-    },
+  const by = { url: service.url, headers: { authorization: `Bearer ${key}` } };
+  const { status, json } = await callRoute(
+    by,
+    `GET /v1/orgs/${service.project.orgId}/audit_log${query}`,
   );
-  return { status: response.status, answer: (await response.json()) as Answer };
+  return { status, answer: json as Answer };
 }
 
 describe("GET /v1/orgs/{org_id}/audit_log", () => {

@@ -3,6 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { callRoute } from "../support/call-route.ts";
 import { givenStarted } from "../support/given.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService } from "../support/service.ts";
@@ -16,15 +17,9 @@ type Json = Readonly<Record<string, unknown>>;
 async function caller({ projectId, ...tenant }: MetricProject) {
   const options = { kind: "data_plane", root: "project" } as const;
   const credential = await withKey(service.database, { projectId, ...tenant }, options);
-  return async (method: string, path: string, body?: Json) => {
-    const response = await fetch(`${service.url}/v1/projects/${projectId}/charts${path}`, {
-      method,
-      headers: { ...credential, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const json = (await response.json()) as Json;
-    return { status: response.status, json, headers: response.headers };
-  };
+  const by = { url: service.url, headers: credential };
+  return (method: string, path: string, body?: Json) =>
+    callRoute(by, `${method} /v1/projects/${projectId}/charts${path}`, body);
 }
 
 test("a chart made with one kind of key is seen and changed with the other", async () => {

@@ -7,6 +7,7 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
 import { createUuid } from "../../src/base/ids.ts";
+import { callRoute } from "../support/call-route.ts";
 import { createDatabase, dropDatabase } from "../support/database.ts";
 import { startService } from "../support/service.ts";
 import type { TestService } from "../support/service.ts";
@@ -50,18 +51,10 @@ type CallOptions = {
 async function call(route: string, options: CallOptions = {}): Promise<Answer> {
   const { at = service, body, idempotencyKey } = options;
   const { credential = { authorization: `Bearer ${at.controlPlaneKey}` } } = options;
-  const [method = "", path = ""] = route.split(" ");
-  const response = await fetch(at.url + path, {
-    method,
-    headers: {
-      ...credential,
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, text, body: JSON.parse(text) as Body };
+  const once = idempotencyKey !== undefined && { "idempotency-key": idempotencyKey };
+  const by = { url: at.url, headers: { ...credential, ...once } };
+  const { status, text, json } = await callRoute(by, route, body);
+  return { status, text, body: json as Body };
 }
 
 async function pageOf(path: string, at = service): Promise<Page> {

@@ -7,21 +7,17 @@ import {
   findExportFault,
   leadsToItself,
 } from "../../src/observability/own-traces.ts";
+import { callRest } from "../support/read-back.ts";
 import { startService, type TestService } from "../support/service.ts";
 
 let service: TestService;
 const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
 
 async function readNames(): Promise<readonly string[]> {
-  const response = await fetch(`${service.url}/v1/events/export`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${service.projectKey}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify({ projections: ["event_name"], limit: 100 }),
-  });
-  const { events } = (await response.json()) as { events: { event_name: string }[] };
+  const page = { projections: ["event_name"], limit: 100 };
+  const access = { url: service.url, key: service.projectKey };
+  type Answer = { readonly events: readonly { readonly event_name: string }[] };
+  const { events } = await callRest<Answer>(access, "POST", "/v1/events/export", page);
   return events.map(({ event_name }) => event_name);
 }
 

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { createIdempotency } from "../../src/access/idempotency/idempotency.ts";
 import { ServiceError } from "../../src/base/errors.ts";
 import { EventService } from "../../gen/waggle/v1/event_pb.js";
+import { callRoute } from "../support/call-route.ts";
 import { givenStarted } from "../support/given.ts";
 import { startService } from "../support/service.ts";
 import { withSignIn } from "../support/tenants.ts";
@@ -14,12 +15,9 @@ import { withSignIn } from "../support/tenants.ts";
 const service = givenStarted(startService);
 
 async function post(path: string, key: string, body: unknown, bearer = service.projectKey) {
-  const response = await fetch(service.url + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${bearer}`, "idempotency-key": key },
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, text: await response.text() };
+  const headers = { authorization: `Bearer ${bearer}`, "idempotency-key": key };
+  const { status, text } = await callRoute({ url: service.url, headers }, `POST ${path}`, body);
+  return { status, text };
 }
 
 async function countRecords(): Promise<number> {

@@ -7,6 +7,7 @@ import { MemberService } from "../../gen/waggle/v1/member_pb.js";
 import type { People } from "../../src/access/people.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
+import { callRoute } from "../support/call-route.ts";
 import { givenStarted } from "../support/given.ts";
 import { givenAKey, scopeOfOrg } from "../support/keys.ts";
 import { startService } from "../support/service.ts";
@@ -27,17 +28,14 @@ async function call(
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
-  const response = await fetch(service.url + path, {
-    method,
-    headers: {
-      ...("key" in caller
-        ? { authorization: `Bearer ${caller.key}` }
-        : { cookie: `waggle_session=${caller.token}`, origin: service.url }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, body: (await response.json()) as Answer["body"] };
+  const { url } = service;
+  const credential =
+    "key" in caller
+      ? { authorization: `Bearer ${caller.key}` }
+      : { cookie: `waggle_session=${caller.token}`, origin: url };
+  const by = { url, headers: { ...credential, ...headers } };
+  const { status, json } = await callRoute(by, `${method} ${path}`, body);
+  return { status, body: json };
 }
 
 const controlPlane = (): Caller => ({ key: service.controlPlaneKey });

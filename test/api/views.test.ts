@@ -4,6 +4,7 @@
 import { expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { addChart } from "../support/charts.ts";
+import { callRoute } from "../support/call-route.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { type Credential, type Tenant, withKey, withSignIn } from "../support/tenants.ts";
@@ -13,15 +14,8 @@ const service = givenStarted(startService);
 type Json = Readonly<Record<string, unknown>>;
 
 function callerWith(credential: Credential) {
-  return async (route: string, body?: Json) => {
-    const [method = "", path = ""] = route.split(" ");
-    const response = await fetch(service.url + path, {
-      method,
-      headers: { ...credential, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, json: (await response.json()) as Json };
-  };
+  return (route: string, body?: Json) =>
+    callRoute({ url: service.url, headers: credential }, route, body);
 }
 
 async function person(tenant: Tenant, role = "project_member") {

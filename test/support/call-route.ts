@@ -2,6 +2,7 @@
 
 export type RouteAnswer = {
   readonly status: number;
+  readonly headers: Headers;
   readonly text: string;
   readonly json: Record<string, unknown>;
 };
@@ -18,6 +19,7 @@ export async function callRoute(
     headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
+  const { status, headers: answered } = response;
   const text = await response.text();
-  return { status: response.status, text, json: JSON.parse(text) as RouteAnswer["json"] };
+  return { status, headers: answered, text, json: JSON.parse(text) as RouteAnswer["json"] };
 }

@@ -1,5 +1,7 @@
 // Reads a client's data back over REST, as a program that knows only the API would.
 
+import { callRoute } from "./call-route.ts";
+
 /** An event of /v1/events/export, with times in Unix milliseconds. */
 export type ReadEvent = {
   readonly event_id: string;
@@ -35,14 +37,10 @@ export async function callRest<T>(
   path: string,
   body?: unknown,
 ): Promise<T> {
-  const response = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return JSON.parse(text) as T;
+  const by = { url, headers: { authorization: `Bearer ${key}` } };
+  const { status, text, json } = await callRoute(by, `${method} ${path}`, body);
+  if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+  return json as T;
 }
 
 /** Returns the matching events, oldest first, with sessions unless the filters exclude them. */
