@@ -8,10 +8,8 @@ import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { givenTestDatabase } from "../support/database.ts";
-import { startProxy } from "../support/proxy.ts";
-import type { Proxy } from "../support/proxy.ts";
-import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
+import { type Proxy, startProxy } from "../support/proxy.ts";
+import { startService, type TestService } from "../support/service.ts";
 
 const europe = givenTestDatabase();
 let proxy: Proxy;

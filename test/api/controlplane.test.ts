@@ -9,10 +9,8 @@ import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
 import { createUuid } from "../../src/base/ids.ts";
 import { callRoute } from "../support/call-route.ts";
 import { createDatabase, dropDatabase } from "../support/database.ts";
-import { startService } from "../support/service.ts";
-import type { TestService } from "../support/service.ts";
-import { withKey, withSignIn } from "../support/tenants.ts";
-import type { Credential } from "../support/tenants.ts";
+import { startService, type TestService } from "../support/service.ts";
+import { type Credential, withKey, withSignIn } from "../support/tenants.ts";
 
 /** As most deployments are. */
 let service: TestService;

@@ -11,8 +11,7 @@ import type { KeyKind } from "../../src/access/principal.ts";
 import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
 import { startService } from "../support/service.ts";
-import { addKey, withKey, withSignIn } from "../support/tenants.ts";
-import type { Credential } from "../support/tenants.ts";
+import { addKey, type Credential, withKey, withSignIn } from "../support/tenants.ts";
 
 const service = givenStarted(startService);
 

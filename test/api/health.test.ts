@@ -1,7 +1,6 @@
 // Health watches on a real service: their limit, and their load on the database.
 
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import type { Client } from "@connectrpc/connect";
+import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,

@@ -4,8 +4,7 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
-import { createClient } from "@connectrpc/connect";
-import type { Transport } from "@connectrpc/connect";
+import { createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -14,8 +13,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ExportService } from "../../gen/waggle/v1/export_pb.js";
 import { patience } from "../support/patience.ts";
-import { keyOf, startTransport } from "../support/transport.ts";
-import type { TestTransport } from "../support/transport.ts";
+import { keyOf, startTransport, type TestTransport } from "../support/transport.ts";
 
 const message = { item: { case: "event", value: { eventId: "e", inputs: {} } } } as const;
 

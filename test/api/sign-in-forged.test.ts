@@ -3,8 +3,7 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
-import { openBrowser } from "../support/browser.ts";
-import type { Browser, BrowserAnswer } from "../support/browser.ts";
+import { type Browser, type BrowserAnswer, openBrowser } from "../support/browser.ts";
 import { startForgingProvider } from "../support/forging-provider.ts";
 import { clientId, clientSecret } from "../support/identity-provider.ts";
 import { startService } from "../support/service.ts";

@@ -4,9 +4,8 @@
 /* oxlint-disable typescript/no-deprecated -- many clients ask in v1alpha */
 
 import { request as httpRequest } from "node:http";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,

@@ -5,10 +5,8 @@ import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from
 import { everything } from "../../src/access/caller-memory.ts";
 import { createAccessChanges } from "../../src/access/changes/changes.ts";
 import type { AccessChanges, AccessChangesOptions } from "../../src/access/changes/changes.ts";
-import { openDatabase } from "../../src/postgres/database.ts";
-import type { Database } from "../../src/postgres/database.ts";
-import { createTestDatabase, cutListeners } from "../support/database.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
+import { createTestDatabase, cutListeners, type TestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 
 const databases: TestDatabase[] = [];

@@ -2,12 +2,10 @@
 // other's way. Source: docs/decisions.md, 30.
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openClusters } from "../../src/postgres/clusters.ts";
-import type { Clusters } from "../../src/postgres/clusters.ts";
+import { type Clusters, openClusters } from "../../src/postgres/clusters.ts";
 import { assertMigrated, getMigrationState, migrate } from "../../src/postgres/migrate.ts";
 import { createDatabase, dropDatabase, givenTestDatabase } from "../support/database.ts";
-import { proxyPassword, startProxy } from "../support/proxy.ts";
-import type { Proxy } from "../support/proxy.ts";
+import { type Proxy, proxyPassword, startProxy } from "../support/proxy.ts";
 
 const control = givenTestDatabase();
 

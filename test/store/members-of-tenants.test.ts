@@ -3,8 +3,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { People } from "../../src/access/people.ts";
 import { loadManifest } from "../../src/access/roles/manifest.ts";
-import { systemScopeId } from "../../src/access/scope.ts";
-import type { Scope } from "../../src/access/scope.ts";
+import { type Scope, systemScopeId } from "../../src/access/scope.ts";
 import { createLocalPeople } from "../../src/commands/local-access.ts";
 import { aKeyPrincipal, aUserPrincipal } from "../support/controlplane.ts";
 import { givenTestDatabase } from "../support/database.ts";

@@ -1,8 +1,7 @@
 // Migrations against a real Postgres: order, concurrency, and databases of newer code.
 
 import { afterEach, describe, expect, test } from "vitest";
-import { openDatabase } from "../../src/postgres/database.ts";
-import type { Database } from "../../src/postgres/database.ts";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { getMigrationState, listMigrations, migrate } from "../../src/postgres/migrate.ts";
 import { createDatabase, dropDatabase } from "../support/database.ts";
 

@@ -3,8 +3,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { getMigrationState } from "../../src/postgres/migrate.ts";
 import { createReadiness } from "../../src/observability/readiness.ts";
-import { openDatabase } from "../../src/postgres/database.ts";
-import type { Database } from "../../src/postgres/database.ts";
+import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { givenTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 

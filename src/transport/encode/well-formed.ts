@@ -2,8 +2,7 @@
 // refuse the whole answer for one; Protobuf's encoding replaces them too. Events may have them in
 // their names and errors, for example where a program cut a text. Source: docs/decisions.md, D5.
 
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 
 /**
  * Returns the message with U+FFFD in place of lone surrogates in texts; the same message if it has

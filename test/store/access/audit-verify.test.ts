@@ -3,8 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createAudit } from "../../../src/access/audit/audit.ts";
-import type { Audit } from "../../../src/access/audit/audit.ts";
+import { type Audit, createAudit } from "../../../src/access/audit/audit.ts";
 import type { ChainReport } from "../../../src/access/audit/verify.ts";
 import type { Scope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";

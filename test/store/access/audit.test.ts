@@ -1,10 +1,8 @@
 // The audit log's chain: the row of each change, and detection of every way to tamper with it.
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createAudit } from "../../../src/access/audit/audit.ts";
-import type { Audit, Change } from "../../../src/access/audit/audit.ts";
-import { systemScope } from "../../../src/access/scope.ts";
-import type { Scope } from "../../../src/access/scope.ts";
+import { type Audit, type Change, createAudit } from "../../../src/access/audit/audit.ts";
+import { type Scope, systemScope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
 import type { Database } from "../../../src/postgres/database.ts";
 import { givenTestDatabase } from "../../support/database.ts";

@@ -2,14 +2,11 @@
 // new children out of a scope while it is archived.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { systemScope } from "../../../src/access/scope.ts";
-import type { Scope, ScopeLevel } from "../../../src/access/scope.ts";
+import { type Scope, type ScopeLevel, systemScope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
 import { parsePageOptions } from "../../../src/base/pages.ts";
-import { openDatabase } from "../../../src/postgres/database.ts";
-import type { Database } from "../../../src/postgres/database.ts";
-import { aControlplane, aKeyPrincipal } from "../../support/controlplane.ts";
-import type { TestControlplane } from "../../support/controlplane.ts";
+import { type Database, openDatabase } from "../../../src/postgres/database.ts";
+import { aControlplane, aKeyPrincipal, type TestControlplane } from "../../support/controlplane.ts";
 import { givenTestDatabase } from "../../support/database.ts";
 import { patience } from "../../support/patience.ts";
 

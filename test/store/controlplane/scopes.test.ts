@@ -3,8 +3,7 @@
 
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Scope } from "../../../src/access/scope.ts";
-import { systemScope } from "../../../src/access/scope.ts";
+import { type Scope, systemScope } from "../../../src/access/scope.ts";
 import { createUuid } from "../../../src/base/ids.ts";
 import { parsePageOptions } from "../../../src/base/pages.ts";
 import { aControlplane, aKeyPrincipal, aUserPrincipal } from "../../support/controlplane.ts";
