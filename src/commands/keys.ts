@@ -13,6 +13,7 @@ import type { Flags } from "../config.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
+import { readRequiredPermissions } from "../transport/required-permissions.ts";
 import { type CommandContext, print, printTable } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";
@@ -40,7 +41,8 @@ const actions: Readonly<Record<string, Action>> = {
   async create({ database, keys, flags }) {
     const root =
       (await findRoot(database, flags)) ?? (await getLocalProject(database, firstProjectName));
-    const newKey = { ...parseCreateFlags(flags), root, creator: findOperator() };
+    const required = await readRequiredPermissions();
+    const newKey = { ...parseCreateFlags(flags), required, root, creator: findOperator() };
     const { key, secret } = await keys.create(newKey).catch(explainRefusal);
     // Standard output contains only the key, for use in scripts.
     const where = `${key.rootLevel} ${key.rootName}`;
@@ -111,6 +113,12 @@ function parseCreateFlags(flags: Flags): CreateFlags {
     throw new OperatorError(`--name is missing: what the key is for\n${usage}`);
   }
   if (!isFineGrained(kind)) {
+    const above = (["workspace", "org"] as const).find((level) => flags[level]);
+    if (above) {
+      throw new OperatorError(
+        `a key of kind ${kind} is of a project: give --project in place of --${above}\n${usage}`,
+      );
+    }
     if (permissions === undefined && days === undefined) return { kind, name };
     throw new OperatorError(`a key of kind ${kind} has neither permissions nor an end\n${usage}`);
   }

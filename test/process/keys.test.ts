@@ -91,6 +91,20 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
     await response.arrayBuffer();
   });
 
+  test("refuses a permission that no call requires, as the API does", async () => {
+    const folder = await givenADataFolder();
+    const flags = "--kind data_plane --name ci --expires-in-days 30".split(" ");
+    const permissions = "project.trace.export,project.evnet.get";
+
+    const words = [...flags, "--permissions", permissions, "--data", folder];
+    const { code, output } = await run("keys", "create", ...words).ended();
+
+    expect(code).toBe(1);
+    expect(output).toBe(
+      'waggle: permissions[1]: "project.evnet.get" is a permission that no call requires\n',
+    );
+  });
+
   test("revokes a key with those that it created, and says how many", async () => {
     const folder = await givenADataFolder();
     await start(folder);
@@ -192,6 +206,11 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
       name: "a classic key with permissions",
       words: ["keys", "create", "--kind", "project", "--name", "x", "--permissions", "*"],
       want: "has neither permissions nor an end",
+    },
+    {
+      name: "an ingestion key of an organization",
+      words: ["keys", "create", "--kind", "ingestion", "--name", "x", "--org", "o"],
+      want: "is of a project: give --project in place of --org",
     },
     { name: "an unknown flag", words: ["start", "--nope"], want: "--nope" },
     { name: "a bad port", words: ["start", "--port", "x"], want: "WAGGLE_PORT (--port)" },
