@@ -94,7 +94,7 @@ const commands: Readonly<Record<string, Command>> = {
   runs: {
     summary: "list, read or compare experiment runs of a running service",
     isCall: true,
-    acts: { compare: [], list: ["limit"], result: [] },
+    acts: { compare: [], list: ["limit"], result: [], usage: [] },
     load: () => import("./runs.ts"),
   },
   mcp: {

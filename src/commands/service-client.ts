@@ -1,6 +1,7 @@
 // Calls of a running service for commands, each made once: what fails is said in the service's own
 // words.
 
+import { STATUS_CODES } from "node:http";
 import { isJsonObject, type JsonObject, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { CallOptions } from "./service-call.ts";
@@ -27,6 +28,7 @@ export type ServiceClient = {
 };
 
 const timeoutMsDefault = 60_000;
+const balancerStatuses = new Set([408, 413, 429]);
 
 export function createServiceClient({ url, key }: CallOptions): ServiceClient {
   async function open(call: ServiceCall): Promise<Response> {
@@ -53,14 +55,23 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
     });
     assertWaggle(url, response);
     if (response.ok) return response;
-    const value = tryParseJson(await orBrokenOff(response.text()));
-    const answer: JsonObject = isJsonObject(value) ? value : {};
-    throw new OperatorError(`${method} ${path}: ${response.status}: ${messageOf(answer)}`);
+    const answer = toAnswer(response, await orBrokenOff(response.text()));
+    const said = `${response.status}: ${messageOf(answer)}${adviceOn(response.status)}`;
+    throw new OperatorError(`${method} ${path}: ${said}`);
   }
   return {
     open,
     read: async (call) => orBrokenOff((await open(call)).text()),
   };
+}
+
+/** Returns what to check after an answer that says no more: one 404 stands for all of these. */
+export function adviceOn(status: number): string {
+  if (status !== 404) return "";
+  return (
+    "; the key of --key-file or WAGGLE_API_KEY is wrong, has ended or may not do this, or its " +
+    "project does not have what was asked for"
+  );
 }
 
 /** Waits for the body of an answer. Throws OperatorError if it does not come to its end. */
@@ -70,7 +81,16 @@ export async function orBrokenOff<T>(body: Promise<T>): Promise<T> {
   });
 }
 
-/** Throws OperatorError for answers not of Waggle: a page, or a redirect, which loses bodies. */
+/** Returns the object of an answer; for another text, such as a balancer's page, what it means. */
+export function toAnswer({ status }: Response, text: string): JsonObject {
+  const value = tryParseJson(text);
+  return isJsonObject(value) ? value : { message: STATUS_CODES[status] ?? "no message" };
+}
+
+/**
+ * Throws OperatorError for answers not of Waggle: a redirect, which loses bodies, or a page, except
+ * a balancer's that says that Waggle is away, or the request too large or one too many.
+ */
 export function assertWaggle(url: string, { status, headers }: Response): void {
   const type = headers.get("content-type") ?? "application/json";
   const target = status >= 300 && status < 400 ? (headers.get("location") ?? "") : undefined;
@@ -78,6 +98,7 @@ export function assertWaggle(url: string, { status, headers }: Response): void {
     const { origin } = new URL(target, url);
     throw new OperatorError(`${url} sends calls on to ${origin}: give the service's own --url`);
   }
+  if (status >= 500 || balancerStatuses.has(status)) return;
   if (/^(application\/|text\/csv)/i.test(type)) return;
   throw new OperatorError(`${url} answers with ${type}, as no Waggle does: is --url right?`);
 }

@@ -314,6 +314,22 @@ describe("waggle import", { timeout: timeoutMs }, () => {
   });
 
   test.each([
+    { status: 502, said: "502 Bad Gateway" },
+    { status: 429, said: "429 Too Many Requests" },
+  ])("waits where a balancer answers with a page and $status", async ({ status, said }) => {
+    const url = await givenNoWaggle({ status, headers: { "content-type": "text/html" } });
+    const file = join(fixtures, "langsmith.jsonl");
+
+    const flags = ["--format", "langsmith", "--url", url, "--key-file", keyFile];
+    const importing = run("import", ...flags, file);
+    await vi.waitFor(() => {
+      expect(importing.output()).toContain(`${said}; the next try is in 0.5 s…`);
+    }, patience);
+    importing.kill("SIGINT");
+    await importing.ended();
+  });
+
+  test.each([
     { name: "a page", answer: { status: 200, headers: { "content-type": "text/html" } } },
     { name: "another address", answer: { status: 302, headers: { location: "https://a.b/c?d" } } },
   ])("counts nothing as stored where the address answers with $name", async ({ answer }) => {
@@ -462,6 +478,8 @@ describe("waggle import", { timeout: timeoutMs }, () => {
     const { code, output } = await importFile("otlp", join(fixtures, "otlp.jsonl"));
 
     expect(code).toBe(1);
-    expect(output).toContain("the service answers");
+    expect(output).toMatch(
+      /the service answers \S+ with 404: .*WAGGLE_API_KEY is wrong, .*project key/,
+    );
   });
 });

@@ -199,6 +199,7 @@ test.each([
   { words: ["events tail", "--to", "2020-01-01"], flag: "--to" },
   { words: ["runs list", "--from", "2026-01-01"], flag: "--from" },
   { words: ["runs result", "r", "--limit", "1"], flag: "--limit" },
+  { words: ["runs usage", "r", "--limit", "1"], flag: "--limit" },
   { words: ["import", "--format", "waggle", "--limit", "1", "f"], flag: "--limit" },
   { words: ["keys list", "--kind", "project"], flag: "--kind" },
   { words: ["keys revoke", "k", "--project", "p"], flag: "--project" },
@@ -230,6 +231,20 @@ test.each(["two\nlines", '{"project_api_key": "hh_secret"}', "hh_s\u00e9cret"])(
         `waggle: the file of --key-file, ${file}, must hold one key alone, ` +
         "visible ASCII without spaces\n",
     });
+  },
+);
+
+test.each(["events search", "runs list", "datasets export unknown"])(
+  "%s says what to check where the key is wrong",
+  async (words) => {
+    const file = join(folder, "wrong-key");
+    await writeFile(file, "hh_wrong");
+
+    const all = [...words.split(" "), "--url", service.url, "--key-file", file];
+    const got = await run(...all).ended();
+
+    expect(got.code).toBe(1);
+    expect(got.output).toMatch(/^waggle: .*404: Not found; the key of --key-file or .* is wrong, /);
   },
 );
 
@@ -267,6 +282,16 @@ test.each([
   expect(got.code).toBe(1);
   expect(got.output).toMatch(/^waggle: .*\n$/);
   expect(got.output).toContain(`${url} ${said}`);
+});
+
+test("a balancer's page is no wrong address: its status is said", async () => {
+  const url = await givenNoWaggle({ status: 503, headers: { "content-type": "text/html" } });
+
+  const key = join(folder, "key");
+  const got = await run("runs", "list", "--url", url, "--key-file", key).ended();
+
+  const output = "waggle: GET /v1/runs: 503: Service Unavailable\n";
+  expect(got).toEqual({ code: 1, output });
 });
 
 test("waggle --version says the version of the package", async () => {

@@ -1,9 +1,9 @@
 // Calls of a running service's public API, tried again while the service is busy or away.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
-import { assertWaggle, messageOf, reasonOf } from "../service-client.ts";
+import { adviceOn, assertWaggle, messageOf, reasonOf, toAnswer } from "../service-client.ts";
 
 export type Answer = { readonly status: number; readonly body: JsonObject };
 
@@ -64,10 +64,10 @@ async function attempt(url: URL, request: RequestInit): Promise<Got> {
   try {
     const response = await fetch(url, { ...request, redirect: "manual" });
     assertWaggle(url.origin, response);
-    const value = tryParseJson(await response.text());
+    const body = toAnswer(response, await response.text());
     const seconds = response.headers.get("retry-after");
     const retryAfterMs = seconds === null ? undefined : toDelayMs(seconds);
-    return { status: response.status, body: isJsonObject(value) ? value : {}, retryAfterMs };
+    return { status: response.status, body, retryAfterMs };
   } catch (cause) {
     if (cause instanceof OperatorError) throw cause;
     // The next try may find the service again; the last one reports the cause.
@@ -82,9 +82,9 @@ function toDelayMs(text: string): number | undefined {
 }
 
 function refused(path: string, { status, body }: Answer): OperatorError {
-  const hint =
-    status === 401 || status === 403 || status === 404 ? "; a project key is needed" : "";
-  return new OperatorError(`the service answers ${path} with ${status}: ${messageOf(body)}${hint}`);
+  const said = `${status}: ${messageOf(body)}${adviceOn(status)}`;
+  const hint = [401, 403, 404].includes(status) ? "; a project key is needed" : "";
+  return new OperatorError(`the service answers ${path} with ${said}${hint}`);
 }
 
 function gone(url: string, got: Got): OperatorError {
