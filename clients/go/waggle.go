@@ -98,8 +98,11 @@ func (c calls) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if request.Spec().IdempotencyLevel != connect.IdempotencyNoSideEffects {
 			if len(header.Values(keyHeader)) == 0 {
 				header.Set(keyHeader, rand.Text())
+				// The caller may make another call with the same request, which is another write.
+				defer header.Del(keyHeader)
 			} else if header.Get(keyHeader) == "" {
 				header.Del(keyHeader)
+				defer header.Set(keyHeader, "")
 				retries = 0
 			}
 		}

@@ -42,6 +42,7 @@ const outcomes = {
   "in-flight": ["ok", 2],
   read: ["ok", 2],
   cut: ["ok", 1],
+  again: ["ok", 2],
   "own-key": ["ok", 2],
   always: ["OVERLOADED", 4],
   "no-key": ["OVERLOADED", 1],
@@ -122,6 +123,8 @@ export async function startStandIn(): Promise<StandIn> {
         expect(new Set(keysOf(id)), id).toEqual(new Set([first]));
       }
       expect(keysOf("busy")[0]).not.toBe(keysOf("budget")[0]);
+      // Two calls with one request are two writes.
+      expect(new Set(keysOf("again")).size).toBe(2);
       expect(keysOf("own-key")).toEqual(["mine", "mine"]);
       expect(keysOf("no-key")).toEqual([null]);
       expect(keysOf("read")).toEqual([null, null]);

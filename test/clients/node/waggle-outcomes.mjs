@@ -26,7 +26,9 @@ async function send(eventId) {
     ...(eventId in keys && { headers: { "idempotency-key": keys[eventId] } }),
     ...(eventId === "slow" && { timeoutMs: 500 }),
   };
-  return client.createEvent({ event: { eventId, eventType: "tool", inputs: {} } }, options);
+  const request = { event: { eventId, eventType: "tool", inputs: {} } };
+  if (eventId === "again") await client.createEvent(request, options);
+  return client.createEvent(request, options);
 }
 
 async function outcomeOf(eventId) {

@@ -25,8 +25,11 @@ def send(event_id):
         return list(export_pb2_grpc.ExportServiceStub(channel).StreamEvents(export_pb2.StreamEventsRequest()))
     stub = cut_events if event_id == "cut" else events
     event = event_pb2.Event(event_id=event_id, event_type="tool")
+    request = event_pb2.CreateEventRequest(event=event)
+    if event_id == "again":
+        stub.CreateEvent(request)
     return stub.CreateEvent(
-        event_pb2.CreateEventRequest(event=event),
+        request,
         timeout=0.5 if event_id == "slow" else None,
         metadata=[("idempotency-key", keys[event_id])] if event_id in keys else None,
     )

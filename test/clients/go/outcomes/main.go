@@ -70,6 +70,11 @@ func send(url, id string, options connect.ClientOption) error {
 	if key, has := keys[id]; has {
 		request.Header().Set("Idempotency-Key", key)
 	}
+	if id == "again" {
+		if _, err := events.CreateEvent(ctx, request); err != nil {
+			return err
+		}
+	}
 	_, err := events.CreateEvent(ctx, request)
 	return err
 }
