@@ -56,7 +56,7 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
     assertWaggle(url, response);
     if (response.ok) return response;
     const answer = toAnswer(response, await orBrokenOff(response.text()));
-    const said = `${response.status}: ${messageOf(answer)}${adviceOn(response.status)}`;
+    const said = `${response.status}: ${messageOf(answer)}${adviceOn(response)}`;
     throw new OperatorError(`${method} ${path}: ${said}`);
   }
   return {
@@ -65,14 +65,17 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
   };
 }
 
-/** Returns what to check after an answer that says no more: one 404 stands for all of these. */
-export function adviceOn(status: number): string {
-  if (status !== 404) return "";
-  return (
-    "; the key of --key-file or WAGGLE_API_KEY is wrong, has ended or may not do this, or its " +
-    "project does not have what was asked for"
-  );
+/** Returns the way out of a refusal: what to check, or when to call again. */
+function adviceOn({ status, headers }: Response): string {
+  if (status === 404) return adviceOn404;
+  const seconds = headers.get("retry-after") ?? "";
+  return /^\d+$/.test(seconds) ? `; try again in ${seconds} s` : "";
 }
+
+/** What to check after the fixed 404, which says no more. */
+export const adviceOn404 =
+  "; the key of --key-file or WAGGLE_API_KEY is wrong, has ended or may not do this, or its " +
+  "project does not have what was asked for";
 
 /** Waits for the body of an answer. Throws OperatorError if it does not come to its end. */
 export async function orBrokenOff<T>(body: Promise<T>): Promise<T> {
@@ -115,10 +118,11 @@ export function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Returns what an error's answer says. */
+/** Returns what an error's answer says; the code of one without a message, such as a 503. */
 export function messageOf(body: JsonObject): string {
-  const { error, message } = body;
+  const { error, message, errorCode } = body;
   const inner = isJsonObject(error) ? error["message"] : error;
-  for (const text of [inner, message]) if (typeof text === "string" && text !== "") return text;
+  const texts = [inner, message, errorCode];
+  for (const text of texts) if (typeof text === "string" && text !== "") return text;
   return JSON.stringify(body).slice(0, 500);
 }

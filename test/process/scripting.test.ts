@@ -294,6 +294,18 @@ test("a balancer's page is no wrong address: its status is said", async () => {
   expect(got).toEqual({ code: 1, output });
 });
 
+test("an answer without a message is said by its code, with when to try again", async () => {
+  const body = '{"success":false,"statusCode":503,"errorCode":"OVERLOADED"}';
+  const headers = { "content-type": "application/json", "retry-after": "2" };
+  const url = await givenNoWaggle({ status: 503, headers, body });
+
+  const key = join(folder, "key");
+  const got = await run("runs", "list", "--url", url, "--key-file", key).ended();
+
+  const output = "waggle: GET /v1/runs: 503: OVERLOADED; try again in 2 s\n";
+  expect(got).toEqual({ code: 1, output });
+});
+
 test("waggle --version says the version of the package", async () => {
   const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
 

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
-import { adviceOn, assertWaggle, messageOf, reasonOf, toAnswer } from "../service-client.ts";
+import { adviceOn404, assertWaggle, messageOf, reasonOf, toAnswer } from "../service-client.ts";
 
 export type Answer = { readonly status: number; readonly body: JsonObject };
 
@@ -82,7 +82,7 @@ function toDelayMs(text: string): number | undefined {
 }
 
 function refused(path: string, { status, body }: Answer): OperatorError {
-  const said = `${status}: ${messageOf(body)}${adviceOn(status)}`;
+  const said = `${status}: ${messageOf(body)}${status === 404 ? adviceOn404 : ""}`;
   const hint = [401, 403, 404].includes(status) ? "; a project key is needed" : "";
   return new OperatorError(`the service answers ${path} with ${said}${hint}`);
 }
