@@ -19,6 +19,7 @@ import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
 import { findBucketFault } from "../tracing/retention/file-store.ts";
 import { encryptionKeyPath, findEncryptionKeys } from "./encryption-keys.ts";
 import { createSandbox } from "./sandbox.ts";
+import { localUrl } from "./service-call.ts";
 import { describeUnknownKeys } from "./stored-secrets.ts";
 import { type CommandContext, print } from "./command.ts";
 import { createProgress } from "./progress.ts";
@@ -203,7 +204,7 @@ async function checkOwnTraces({
   ...config
 }: Config): Promise<Finding> {
   if (endpoint === undefined) return { found: "not exported" };
-  const ownUrls = [`http://${config.host}:${config.port}`, config.publicUrl];
+  const ownUrls = [localUrl(config), config.publicUrl];
   if (
     await isItself(
       endpoint,
@@ -256,7 +257,7 @@ async function checkPort(config: Config): Promise<Finding> {
   const failure = await tryToListen(host, port);
   if (failure === undefined) return { found: `${host}:${port} is free` };
   // In the container of a server, which holds the port.
-  if (databaseUrl !== undefined && (await isServed(`http://${host}:${port}/healthz`))) {
+  if (databaseUrl !== undefined && (await isServed(`${localUrl(config)}/healthz`))) {
     return { found: `${host}:${port} is that of a running server` };
   }
   if ((await findRunningPostgres(dataFolder)) !== undefined) {

@@ -14,8 +14,13 @@ export async function readCallOptions(config: Config, flags: Flags): Promise<Cal
   return { url: readUrl(config, flags), key: await readKey(textFlag(flags, "key-file")) };
 }
 
-function readUrl({ host, port }: Config, flags: Flags): string {
-  const url = textFlag(flags, "url") ?? `http://${host}:${port}`;
+/** Returns the address of the service of this machine; an IPv6 address stands in brackets. */
+export function localUrl({ host, port }: Pick<Config, "host" | "port">): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function readUrl(config: Config, flags: Flags): string {
+  const url = textFlag(flags, "url") ?? localUrl(config);
   const address = /^https?:\/\/[^/]/i.test(url) ? URL.parse(url) : null;
   // The text is not repeated: it may hold a password.
   if (address === null || address.username !== "" || address.pathname + address.search !== "/") {

@@ -12,6 +12,7 @@ import { assertMigrated } from "../postgres/migrate.ts";
 import { type CommandContext, print } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalPeople, findOperator } from "./local-access.ts";
+import { localUrl } from "./service-call.ts";
 
 export async function run({ config }: CommandContext): Promise<number> {
   if (config.oidc !== undefined) {
@@ -21,7 +22,7 @@ export async function run({ config }: CommandContext): Promise<number> {
     );
   }
   const holder = await findHolder(resolve(config.dataFolder));
-  const url = holder?.url ?? `http://${config.host}:${config.port}`;
+  const url = holder?.url ?? localUrl(config);
   await withDatabase(config, async (database) => {
     await assertMigrated(database);
     const link = await createSignInLink(database, config, url);

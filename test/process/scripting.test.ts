@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { givenNoWaggle } from "../support/no-waggle.ts";
 import { patience } from "../support/patience.ts";
 import { run, runProgram, runWithInput } from "../support/process.ts";
+import { aFreePort } from "../support/socket.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
 import { startService, type TestService } from "../support/service.ts";
 
@@ -282,6 +283,19 @@ test.each([
   expect(got.code).toBe(1);
   expect(got.output).toMatch(/^waggle: .*\n$/);
   expect(got.output).toContain(`${url} ${said}`);
+});
+
+test.each([
+  { host: "::1", place: "[::1]" },
+  { host: "127.0.0.1", place: "127.0.0.1" },
+])("--host $host and --port are an address", async ({ host, place }) => {
+  const port = String(await aFreePort());
+
+  const words = ["runs", "list", "--host", host, "--port", port];
+  const got = await run(...words, "--key-file", join(folder, "key")).ended();
+
+  expect(got.code).toBe(1);
+  expect(got.output).toContain(`waggle: http://${place}:${port} cannot be reached: `);
 });
 
 test("a balancer's page is no wrong address: its status is said", async () => {
