@@ -141,6 +141,7 @@ const notByName = [
   "db.system",
   "db.system.name",
   "rpc.system",
+  "rpc.system.name",
   "messaging.system",
   // Celery's, of a task.
   "messaging.destination",

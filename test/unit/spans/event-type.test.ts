@@ -81,6 +81,7 @@ describe("inferEventType", () => {
       name: "MCP send tools/call ask_gemini",
       want: "tool",
     },
+    { attributes: { "rpc.system.name": "grpc" }, name: "acme.chat.v1.Chat/Ask", want: "tool" },
     { attributes: { "messaging.system": "kafka" }, name: "chat publish", want: "tool" },
     { attributes: {}, name: "POST /api/chat http send", want: "tool" },
     { attributes: {}, name: "GET https://api.mistral.ai/v1/models", want: "tool" },
