@@ -1088,6 +1088,17 @@ describe("embedded texts", () => {
       },
     },
     {
+      name: "OpenLLMetry with Cohere",
+      attributes: {
+        "llm.request.type": "embedding",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": JSON.stringify([
+          { type: "text", text: "sun" },
+          { type: "text", text: "rain" },
+        ]),
+      },
+    },
+    {
       name: "LiteLLM's proxy",
       attributes: {
         "gen_ai.operation.name": "aembedding",

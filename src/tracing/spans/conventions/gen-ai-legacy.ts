@@ -12,7 +12,7 @@ import type { SpanEvent } from "../span.ts";
 import { hasHistory, hasReply, moveHistory, moveReply, parseParts } from "../messages.ts";
 import { placeHistory, placeReply, readMessage, readMessages } from "../messages.ts";
 import { readToolCall, type Message } from "../messages.ts";
-import { parseJsonText } from "../values.ts";
+import { itemsOf, parseJsonText } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const genAiLegacy: Convention = {
@@ -50,8 +50,19 @@ function readNumbered(draft: Draft): void {
 function readNumberedTexts(draft: Draft): void {
   const items = takeItems(draft, "gen_ai.prompt.");
   if (items.length === 0) return;
-  const texts = items.map((item) => (isJsonObject(item) ? (item["content"] ?? item) : item));
+  const texts = items.flatMap((item) =>
+    readTexts(isJsonObject(item) ? (item["content"] ?? item) : item),
+  );
   placeOrKeep(draft, "inputs", "texts", texts, "gen_ai.prompt");
+}
+
+// OpenLLMetry lists all texts of a call of Cohere as parts of one.
+function readTexts(content: JsonValue): readonly JsonValue[] {
+  const parts = itemsOf(parseParts(content)).map((part) =>
+    isJsonObject(part) ? (part["text"] ?? null) : null,
+  );
+  const areTexts = parts.length > 0 && parts.every((text) => typeof text === "string");
+  return areTexts ? parts : [content];
 }
 
 function readNumberedMessages(draft: Draft, prefix: string, role: string): Message[] {
