@@ -83,10 +83,11 @@ export const genAi: Convention = {
   },
 };
 
-// LiteLLM and Logfire send the list as JSON text.
+// LiteLLM and Logfire send the list as JSON text, LangSmith's SDK for JavaScript a single reason.
 function readReasons({ buckets: { metadata } }: Draft): void {
   const reasons = parseJsonText(metadata["finish_reasons"] ?? null);
   if (isJsonArray(reasons)) metadata["finish_reasons"] = reasons;
+  else if (typeof reasons === "string") metadata["finish_reasons"] = [reasons];
 }
 
 function readHistory(draft: Draft): void {
