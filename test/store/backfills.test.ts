@@ -61,6 +61,12 @@ async function writeEvents(
 const create = (project: ProjectScope, id: string, request: Partial<BackfillRequest> = {}) =>
   evaluation.backfills.create(id, { ...all, ...request }, { project, actor });
 
+/** The same with a backfill of the judge. */
+async function givenBackfill(count: number) {
+  const { project, id } = await given(count);
+  return { project, id, backfill: await create(project, id) };
+}
+
 const runOf = ({ id, projectId, run }: Backfill) => ({ backfillId: id, projectId, run });
 
 function chunkOf(next: NextChunk): EvaluateChunkInput {
@@ -184,8 +190,7 @@ describe("a backfill", () => {
   });
 
   test("ends, though events are written all the while", async () => {
-    const { project, id } = await given(2);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(2);
 
     const first = chunkOf(await evaluation.runs.nextChunk(runOf(backfill)));
     await writeEvents(project, 2, 4);
@@ -195,8 +200,7 @@ describe("a backfill", () => {
   });
 
   test("whose chunk died in the middle hands it out again; what is done stays done", async () => {
-    const { project, id } = await given(3);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(3);
     const run = runOf(backfill);
 
     const first = chunkOf(await evaluation.runs.nextChunk(run));
@@ -212,8 +216,7 @@ describe("a backfill", () => {
   });
 
   test("that died before it had moved on takes no event twice and leaves none out", async () => {
-    const { project, id } = await given(7);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(7);
     const first = chunkOf(await evaluation.runs.nextChunk(runOf(backfill)));
     // As if the process had ended between the two databases.
     await evaluation.database.sql()`
@@ -252,8 +255,7 @@ describe("a backfill", () => {
 
 describe("backfills of an organization", () => {
   test("are sixteen in all of its projects; those that are paused do not count", async () => {
-    const { project, id } = await given(1);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(1);
     await change(project, backfill, "pause");
     await evaluation.runs.nextChunk(runOf(backfill));
     const tenant = { ...project, projectName: project.name };
@@ -288,8 +290,7 @@ describe("backfills of an organization", () => {
 
 describe("pausing a backfill", () => {
   test("stops it after its events, and resuming goes on in the middle of the chunk", async () => {
-    const { project, id } = await given(4);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(4);
     const first = chunkOf(await evaluation.runs.nextChunk(runOf(backfill)));
 
     const pausing = await change(project, backfill, "pause");
@@ -305,8 +306,7 @@ describe("pausing a backfill", () => {
   });
 
   test("and resuming before it has stopped lets it go on, without another workflow", async () => {
-    const { project, id } = await given(1);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(1);
 
     await change(project, backfill, "pause");
     const resumed = await change(project, backfill, "resume");
@@ -316,8 +316,7 @@ describe("pausing a backfill", () => {
   });
 
   test("leaves the workflow of an earlier run nothing to do", async () => {
-    const { project, id } = await given(4);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(4);
     await change(project, backfill, "pause");
     await evaluation.runs.nextChunk(runOf(backfill));
     await change(project, backfill, "resume");
@@ -332,8 +331,7 @@ describe("pausing a backfill", () => {
 
 describe("cancelling a backfill", () => {
   test("keeps its scores and lets go of what it had not come to", async () => {
-    const { project, id } = await given(5);
-    const backfill = await create(project, id);
+    const { project, id, backfill } = await givenBackfill(5);
     await runChunk(project, chunkOf(await evaluation.runs.nextChunk(runOf(backfill))));
     await evaluation.runs.nextChunk(runOf(backfill));
 
@@ -350,8 +348,7 @@ describe("cancelling a backfill", () => {
   });
 
   test("that is paused takes a workflow, which lets go of it", async () => {
-    const { project, id } = await given(2);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(2);
     await evaluation.runs.nextChunk(runOf(backfill));
     await change(project, backfill, "pause");
     await evaluation.runs.nextChunk(runOf(backfill));
@@ -367,8 +364,7 @@ describe("cancelling a backfill", () => {
   test.each([{ isPaused: false }, { isPaused: true }])(
     "of a deleted metric happens with the deletion (paused: $isPaused)",
     async ({ isPaused }) => {
-      const { project, id } = await given(2);
-      const backfill = await create(project, id);
+      const { project, id, backfill } = await givenBackfill(2);
       await evaluation.runs.nextChunk(runOf(backfill));
       if (isPaused) {
         await change(project, backfill, "pause");
@@ -388,8 +384,7 @@ describe("cancelling a backfill", () => {
   test.each(["pause", "resume", "cancel"] as const)(
     "or to %s it is refused once it has completed",
     async (action) => {
-      const { project, id } = await given(1);
-      const backfill = await create(project, id);
+      const { project, backfill } = await givenBackfill(1);
       await runAll(project, backfill);
 
       expect(await reasonOf(change(project, backfill, action))).toMatch(/^BACKFILL_ENDED /);
@@ -399,8 +394,7 @@ describe("cancelling a backfill", () => {
 
 describe("a backfill whose metric the service disabled", () => {
   test("fails, and says why", async () => {
-    const { project, id } = await given(2);
-    const backfill = await create(project, id);
+    const { project, id, backfill } = await givenBackfill(2);
 
     const error = "disabled after 10 failures in a row: EXCEPTION: what an event says";
     await evaluation.runs.failOpenOf(project.projectId, id, error);
@@ -451,8 +445,7 @@ describe("the watch over backfills", () => {
     { workflow: "failed", state: "failed", run: 1 },
     { workflow: "absent", state: "running", run: 2 },
   ] as const)("makes $state of one whose workflow is $workflow", async ({ workflow, ...want }) => {
-    const { project, id } = await given(2);
-    const backfill = await create(project, id);
+    const { project, id, backfill } = await givenBackfill(2);
     await evaluation.runs.nextChunk(runOf(backfill));
 
     await watch(workflow);
@@ -466,8 +459,7 @@ describe("the watch over backfills", () => {
     { action: "pause", state: "paused" },
     { action: "cancel", state: "cancelled" },
   ] as const)("does what was asked for where the workflow cannot: $action", async (row) => {
-    const { project, id } = await given(2);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(2);
     await change(project, backfill, row.action);
 
     await watch("failed");
@@ -476,8 +468,7 @@ describe("the watch over backfills", () => {
   });
 
   test("leaves alone what is paused", async () => {
-    const { project, id } = await given(2);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(2);
     await change(project, backfill, "pause");
     await evaluation.runs.nextChunk(runOf(backfill));
 
@@ -527,8 +518,7 @@ describe("backfills that look for events", () => {
   });
 
   test("step aside where there is no turn for long", async () => {
-    const { project, id } = await given(3);
-    const backfill = await create(project, id);
+    const { project, backfill } = await givenBackfill(3);
     const places = createFairPlaces({
       max: 1,
       orgMax: 1,

@@ -164,7 +164,7 @@ async function stopIfAsked(
   run: BackfillRun,
 ): Promise<BackfillRow | undefined> {
   return database.transaction(async (sql) => {
-    const row = await store.lockBackfill(sql, run);
+    const row = await store.findBackfill(sql, run, { lock: true });
     if (row?.run !== run.run) return row;
     if (row.state === "pausing") await store.updateState(sql, run, "paused");
     else if (row.state === "cancelling") {
@@ -266,7 +266,7 @@ function toInput(
 
 async function complete({ database }: BackfillRunsOptions, row: BackfillRow): Promise<Step> {
   return database.transaction(async (sql) => {
-    const now = await store.lockBackfill(sql, store.keyOf(row));
+    const now = await store.findBackfill(sql, store.keyOf(row), { lock: true });
     // It was paused or cancelled meanwhile; the next step applies that.
     if (now?.state !== "running" || now.run !== row.run) return { kind: "again" };
     await store.endBackfill(sql, store.keyOf(row), { state: "completed", error: undefined });
@@ -280,7 +280,7 @@ async function finish(
   { state, error }: BackfillEnd,
 ): Promise<void> {
   const row = await options.database.transaction(async (sql) => {
-    const before = await store.lockBackfill(sql, run);
+    const before = await store.findBackfill(sql, run, { lock: true });
     if (before?.run === run.run && before.state !== "paused") {
       await store.endBackfill(sql, run, { state, error });
     }

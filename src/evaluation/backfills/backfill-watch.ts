@@ -51,7 +51,7 @@ async function restart(options: BackfillWatchOptions, row: BackfillRow): Promise
   }
   const evaluator = await metrics.find(row.projectId, row.evaluatorId, row.version);
   await database.transaction(async (sql) => {
-    const now = await store.lockBackfill(sql, key);
+    const now = await store.findBackfill(sql, key, { lock: true });
     if (now?.run !== row.run || now.endedAt !== null || now.state === "paused") return;
     const entry = backfillEntry({
       ...key,

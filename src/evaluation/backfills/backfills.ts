@@ -211,7 +211,7 @@ async function change(options: BackfillsOptions, request: ChangeRequest): Promis
   const { id: evaluatorId } = await metrics.get(project.projectId, path.evaluatorId);
   const key = keyOf(project, path);
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    const before = await store.lockBackfill(sql, key);
+    const before = await store.findBackfill(sql, key, { lock: true });
     if (before?.evaluatorId !== evaluatorId) throw notFound();
     const entry = await takeStep(options, { project, before, action, actor });
     const result = (await store.findBackfill(sql, key)) ?? before;

@@ -86,6 +86,11 @@ function toRow({ filters, afterUs, afterEventId, error, ...row }: StoredRow): Ba
   };
 }
 
+/** Returns the condition that a row is of a backfill. */
+function isOf(sql: Sql, { projectId, backfillId }: BackfillKey): Fragment {
+  return sql`project_id = ${projectId} and backfill_id = ${backfillId}`;
+}
+
 /** Waits until no other backfill of an organization is starting; returns how many of it run. */
 export async function lockRunning(sql: Sql, orgId: string): Promise<number> {
   await lockRows(sql, "evaluator_backfills", orgId);
@@ -130,24 +135,14 @@ export async function insertBackfill(sql: Sql, row: NewBackfill): Promise<boolea
   return count > 0;
 }
 
+/** Returns a backfill; `lock` keeps others from changing it until the transaction ends. */
 export async function findBackfill(
   sql: Sql,
-  { projectId, backfillId }: BackfillKey,
+  key: BackfillKey,
+  { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<BackfillRow | undefined> {
   const [row] = await sql<StoredRow[]>`
-    ${selectBackfills(sql)} where project_id = ${projectId} and backfill_id = ${backfillId}`;
-  return row && toRow(row);
-}
-
-/** Locks a backfill until the transaction ends and returns it. */
-export async function lockBackfill(
-  sql: Sql,
-  { projectId, backfillId }: BackfillKey,
-): Promise<BackfillRow | undefined> {
-  const [row] = await sql<StoredRow[]>`
-    ${selectBackfills(sql)}
-    where project_id = ${projectId} and backfill_id = ${backfillId}
-    for update`;
+    ${selectBackfills(sql)} where ${isOf(sql, key)} ${lock ? sql`for update` : sql``}`;
   return row && toRow(row);
 }
 
@@ -180,66 +175,58 @@ export async function listBackfills(
   return rows.map(toRow);
 }
 
-export async function updateState(
-  sql: Sql,
-  { projectId, backfillId }: BackfillKey,
-  state: OpenState,
-): Promise<void> {
+export async function updateState(sql: Sql, key: BackfillKey, state: OpenState): Promise<void> {
   await sql`
     update evaluator_backfills
     set state = ${state}, moved_at = now()
-    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+    where ${isOf(sql, key)} and ended_at is null`;
 }
 
 /** Hands a backfill over to another workflow. */
 export async function updateRun(
   sql: Sql,
-  { projectId, backfillId }: BackfillKey,
+  key: BackfillKey,
   next: Pick<BackfillRow, "state" | "run" | "workflowId">,
 ): Promise<void> {
   await sql`
     update evaluator_backfills
     set state = ${next.state}, run = ${next.run}, workflow_id = ${next.workflowId},
       moved_at = now()
-    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+    where ${isOf(sql, key)} and ended_at is null`;
 }
 
 /** Ends a backfill; an ended one stays unchanged. */
 export async function endBackfill(
   sql: Sql,
-  { projectId, backfillId }: BackfillKey,
+  key: BackfillKey,
   { state, error }: { readonly state: EndState; readonly error: string | undefined },
 ): Promise<void> {
   await sql`
     update evaluator_backfills
     set state = ${state}, error = ${error === undefined ? null : escapeText(error)},
       ended_at = now(), moved_at = now()
-    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+    where ${isOf(sql, key)} and ended_at is null`;
 }
 
 /** Moves to the place where the next chunk begins, unless another run has taken over. */
 export async function moveBackfill(
   sql: Sql,
-  { projectId, backfillId, run }: BackfillKey & { readonly run: number },
+  { run, ...key }: BackfillKey & { readonly run: number },
   after: EventPlace,
 ): Promise<void> {
   await sql`
     update evaluator_backfills
     set after_us = ${after.startTimeUs}, after_event_id = ${escapeText(after.eventId)},
       moved_at = now()
-    where project_id = ${projectId} and backfill_id = ${backfillId} and run = ${run}
-      and ended_at is null`;
+    where ${isOf(sql, key)} and run = ${run} and ended_at is null`;
 }
 
 /** Records that a backfill is making progress. */
-export async function touchBackfill(
-  sql: Sql,
-  { projectId, backfillId }: BackfillKey,
-): Promise<void> {
+export async function touchBackfill(sql: Sql, key: BackfillKey): Promise<void> {
   await sql`
     update evaluator_backfills
     set moved_at = now()
-    where project_id = ${projectId} and backfill_id = ${backfillId} and ended_at is null`;
+    where ${isOf(sql, key)} and ended_at is null`;
 }
 
 /**
