@@ -1,5 +1,6 @@
 // The playground in a real browser, with a stand-in provider behind the real service.
 
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
@@ -16,9 +17,7 @@ const path = (search = ""): string => `/app/p/${app.service.projectId}/playgroun
 /** An element in the page. */
 type Cut = { readonly scrollWidth: number; readonly clientWidth: number };
 
-type Opened = Awaited<ReturnType<typeof app.open>>;
-
-async function pickModel({ page }: Opened, label: string, model: string): Promise<void> {
+async function pickModel(page: Page, label: string, model: string): Promise<void> {
   await page.getByRole("button", { name: `${label}: choose a model` }).click();
   await page.getByPlaceholder("Find or type a model…").fill(model);
   await page.keyboard.press("Enter");
@@ -29,12 +28,11 @@ async function pickModel({ page }: Opened, label: string, model: string): Promis
 
 describe("the playground", () => {
   test.each(allLooks)("answers messages with variables, $theme and $size", async (look) => {
-    const opened = await app.open(path(), look);
-    const { page, inspect } = opened;
+    const { page, inspect } = await app.open(path(), look);
     await page.getByLabel("Text of message 1").fill("You help {{ who }}.");
     await page.getByLabel("Text of message 2").fill("Hello from {{ who }}");
     await page.getByRole("textbox", { name: "who" }).fill("Ada");
-    await pickModel(opened, "Model", "openai/gpt-4o-echo");
+    await pickModel(page, "Model", "openai/gpt-4o-echo");
 
     await page.keyboard.press("Control+Enter");
 
@@ -45,10 +43,9 @@ describe("the playground", () => {
   });
 
   test("shows tokens, cost and latency as they are recorded", async () => {
-    const opened = await app.open(path());
-    const { page } = opened;
+    const { page } = await app.open(path());
     await page.getByLabel("Text of message 2").fill("What does it cost?");
-    await pickModel(opened, "Model", "openai/gpt-4o-mini");
+    await pickModel(page, "Model", "openai/gpt-4o-mini");
 
     await page.getByRole("button", { name: "Run", exact: true }).click();
 
@@ -75,11 +72,10 @@ describe("the playground", () => {
   });
 
   test("names the session of a run, with its question and answer", async () => {
-    const opened = await app.open(path());
-    const { page } = opened;
+    const { page } = await app.open(path());
     await page.getByLabel("Text of message 2").fill("Hello {{ who }}");
     await page.getByRole("textbox", { name: "who" }).fill("hive");
-    await pickModel(opened, "Model", "openai/gpt-4o-echo");
+    await pickModel(page, "Model", "openai/gpt-4o-echo");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     const trace = page.getByRole("link", { name: "Open the trace" });
     const sessionId = (await trace.getAttribute("href"))?.split("/").at(-1);
@@ -94,12 +90,11 @@ describe("the playground", () => {
   });
 
   test("asks two models side by side, and stops one that trickles", async () => {
-    const opened = await app.open(path());
-    const { page, inspect } = opened;
+    const { page, inspect } = await app.open(path());
     await page.getByLabel("Text of message 2").fill("Compare");
-    await pickModel(opened, "Model", "openai/gpt-4o-echo");
+    await pickModel(page, "Model", "openai/gpt-4o-echo");
     await page.getByRole("button", { name: "Add a model" }).click();
-    await pickModel(opened, "Model 2", "openai/gpt-4o-trickle-3000");
+    await pickModel(page, "Model 2", "openai/gpt-4o-trickle-3000");
 
     await page.getByRole("button", { name: "Run", exact: true }).click();
 
@@ -118,10 +113,9 @@ describe("the playground", () => {
   });
 
   test("says what a provider refused, and keeps what was typed over a reload", async () => {
-    const opened = await app.open(path());
-    const { page, inspect } = opened;
+    const { page, inspect } = await app.open(path());
     await page.getByLabel("Text of message 2").fill("Keep these words");
-    await pickModel(opened, "Model", "openai/gpt-4o-fail-401");
+    await pickModel(page, "Model", "openai/gpt-4o-fail-401");
     await page.getByRole("button", { name: "Run", exact: true }).click();
 
     await page.getByRole("alert").waitFor();
@@ -162,10 +156,9 @@ describe("the playground", () => {
   });
 
   test("saves a prompt, a version of it, and opens it again", async () => {
-    const opened = await app.open(path());
-    const { page, inspect } = opened;
+    const { page, inspect } = await app.open(path());
     await page.getByLabel("Text of message 1").fill("Greet {{ name }}.");
-    await pickModel(opened, "Model", "openai/gpt-4o-mini");
+    await pickModel(page, "Model", "openai/gpt-4o-mini");
     await page.getByRole("button", { name: "Parameters of model, 0 set" }).click();
     await page.getByLabel("temperature").fill("0.3");
     await inspect("playground-parameters");
@@ -296,9 +289,8 @@ describe("the playground", () => {
   });
 
   test("says what keeps a draft from being saved", async () => {
-    const opened = await app.open(path());
-    const { page, findings } = opened;
-    await pickModel(opened, "Model", "openai/gpt-4o-mini");
+    const { page, findings } = await app.open(path());
+    await pickModel(page, "Model", "openai/gpt-4o-mini");
     await page.getByText("Tools", { exact: true }).click();
     await page.getByRole("textbox", { name: "Tools as JSON" }).click();
     await page.keyboard.type("oops");
@@ -314,12 +306,11 @@ describe("the playground", () => {
   });
 
   test("shows the model of each of four columns", async () => {
-    const opened = await app.open(path());
-    const { page, picture } = opened;
+    const { page, picture } = await app.open(path());
     const labels = ["Model 1", "Model 2", "Model 3", "Model 4"];
     for (const _ of labels.slice(1))
       await page.getByRole("button", { name: "Add a model" }).click();
-    for (const label of labels) await pickModel(opened, label, "openai/gpt-4o-mini");
+    for (const label of labels) await pickModel(page, label, "openai/gpt-4o-mini");
 
     const pickers = page.getByRole("button", { name: /^Model \d: openai/ });
     await picture("playground-four");
