@@ -12,7 +12,9 @@ import { inject, onTestFinished, type TestContext, vi } from "vitest";
 import type { Credentials } from "../../src/commands/credentials.ts";
 import { findHolder } from "../../src/embedded/data-folder.ts";
 import { sendSignal } from "../../src/embedded/processes.ts";
+import type { Database } from "../../src/postgres/database.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
+import { urlOf } from "./database.ts";
 import { patience } from "./patience.ts";
 
 const mainPath = new URL("../../src/main.ts", import.meta.url).pathname;
@@ -72,6 +74,17 @@ export async function givenAnEmptyDataFolder(): Promise<string> {
 /** Runs `waggle` with these arguments; of the environment only PATH. */
 export function run(...words: readonly string[]): Process {
   return runProgram(process.execPath, [mainPath, ...words]);
+}
+
+/** Runs a worker on a database and a Temporal; `flags` are more command-line flags. */
+export async function runWorker(
+  database: Database,
+  { address }: { readonly address: string },
+  flags: Readonly<Record<string, string>> = {},
+): Promise<Process> {
+  const places = { "database-url": await urlOf(database), "temporal-address": address };
+  const all = Object.entries({ ...places, "log-level": "warn", ...flags });
+  return run("worker", ...all.flatMap(([name, value]) => [`--${name}`, value]));
 }
 
 /** Runs `waggle` as `run` does, with standard input. */

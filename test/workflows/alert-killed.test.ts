@@ -7,10 +7,9 @@ import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { givenOwnTemporal } from "../support/given-temporal.ts";
 import { givenStarted } from "../support/given.ts";
 import { anAlert, encryptionKeyFlag, startReceiver } from "../support/alerts.ts";
-import { urlOf } from "../support/database.ts";
 import { givenAMetricProject } from "../support/metrics.ts";
 import { patience } from "../support/patience.ts";
-import { type Process, run as runCommand } from "../support/process.ts";
+import { type Process, runWorker } from "../support/process.ts";
 import { startService } from "../support/service.ts";
 import { openClient } from "../support/workflows.ts";
 
@@ -23,22 +22,11 @@ const service = givenStarted(() =>
 );
 const own = givenOwnTemporal("alerts");
 
-async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
-  const url = await urlOf(service.database);
-  return runCommand(
-    "worker",
-    "--database-url",
-    url,
-    "--temporal-address",
-    address,
-    "--log-level",
-    "warn",
-    "--encryption-keys",
-    encryptionKeyFlag,
-    "--webhook-private-hosts",
-    receiver.host,
-  );
-}
+const startWorker = (temporal: EmbeddedTemporal): Promise<Process> =>
+  runWorker(service.database, temporal, {
+    "encryption-keys": encryptionKeyFlag,
+    "webhook-private-hosts": receiver.host,
+  });
 
 /** Has the schedule look for due alerts, which it does each minute by itself. */
 async function checkNow(server: EmbeddedTemporal): Promise<void> {

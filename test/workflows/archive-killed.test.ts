@@ -2,12 +2,11 @@
 // The worker is a process of its own, as in production.
 
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { givenOwnTemporal } from "../support/given-temporal.ts";
 import { givenStarted } from "../support/given.ts";
 import { givenAKey } from "../support/keys.ts";
 import { patience } from "../support/patience.ts";
-import { run, type Process } from "../support/process.ts";
+import { runWorker } from "../support/process.ts";
 import { startService } from "../support/service.ts";
 import {
   fingerprintOf,
@@ -16,7 +15,6 @@ import {
   openClient,
   type TestDataplane,
 } from "../support/workflows.ts";
-import { urlOf } from "../support/database.ts";
 import { recordHistory } from "./histories.ts";
 
 const eventsTotal = 100_000;
@@ -43,7 +41,7 @@ test("a data plane is archived exactly once though worker and Temporal are kille
   const temporalClient = openClient(temporal);
   const workflowId = `archive-dataplane-${dataplaneId}`;
   const held = await holdLastEvent(projectIds.at(-1) ?? "");
-  let worker = await startWorker(temporal);
+  let worker = await runWorker(service.database, temporal);
 
   expect(await statuses(keys.map(({ secret }) => secret))).toEqual([200]);
   const archived = await archive(dataplane);
@@ -64,7 +62,7 @@ test("a data plane is archived exactly once though worker and Temporal are kille
   process.kill(temporal.pid, "SIGKILL");
   await worker.ended();
   expect(await countArchived(projectIds)).toBeLessThan(eventsTotal);
-  worker = await startWorker(temporal);
+  worker = await runWorker(service.database, temporal);
 
   await vi.waitUntil(async () => ((await look())?.done ?? 0) > 0, often);
   expect(seen.at(-1)).toBeLessThan(eventsTotal);
@@ -99,11 +97,6 @@ test("a data plane is archived exactly once though worker and Temporal are kille
   expect((await worker.ended()).code).toBe(0);
   await temporalClient.close();
 }, 600_000);
-
-async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
-  const url = await urlOf(service.database);
-  return run("worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn");
-}
 
 /** Locks a project's last event, so that its archival cannot end before `release`. */
 async function holdLastEvent(projectId: string) {

@@ -5,13 +5,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
-import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { givenOwnTemporal } from "../support/given-temporal.ts";
 import { givenStarted } from "../support/given.ts";
-import { urlOf } from "../support/database.ts";
 import { printFinding } from "../support/findings.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { run, type Process } from "../support/process.ts";
+import { type Process, runWorker } from "../support/process.ts";
 import { startService } from "../support/service.ts";
 
 /** DATAPOINTS raises it for longer runs. */
@@ -36,7 +34,7 @@ test("every event has each score once though sandboxes, worker and Temporal die"
   const project = await givenAMetricProject(service);
   for (const evaluator of evaluators) await project.make({ ...evaluator, ...onAllChains });
   const { run_id: runId } = await project.ok("POST /v1/runs", { name: "many datapoints" });
-  let worker = await startWorker(temporal);
+  let worker = await runWorker(service.database, temporal);
   for (let sent = 0; sent < eventsTotal; sent += eventsPerBatch) {
     await send(project, String(runId), sent);
   }
@@ -49,12 +47,12 @@ test("every event has each score once though sandboxes, worker and Temporal die"
   worker.kill("SIGKILL");
   await worker.ended();
   expect(await countScores(project)).toBeLessThan(all);
-  worker = await startWorker(temporal);
+  worker = await runWorker(service.database, temporal);
   await waitForScores(project, (await countScores(project)) + all / 15);
   worker.kill("SIGKILL");
   await worker.ended();
   expect(await countScores(project)).toBeLessThan(all);
-  worker = await startWorker(temporal);
+  worker = await runWorker(service.database, temporal);
   await waitForScores(project, all);
 
   expect(await statesOf(project)).toEqual([{ state: "scored", count: all }]);
@@ -108,11 +106,6 @@ async function send(project: MetricProject, runId: string, from: number): Promis
   }));
   const { status, text } = await project.call("POST /events/batch", { events });
   expect(status, text).toBe(200);
-}
-
-async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
-  const url = await urlOf(service.database);
-  return run("worker", "--database-url", url, "--temporal-address", address, "--log-level", "warn");
 }
 
 /** Kills every process below the worker; returns how many there were. */

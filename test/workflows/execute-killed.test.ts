@@ -7,11 +7,10 @@ import type { EmbeddedTemporal } from "../../src/embedded/temporal.ts";
 import { givenOwnTemporal } from "../support/given-temporal.ts";
 import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
-import { urlOf } from "../support/database.ts";
 import { givenAnExecutableRun } from "../support/executions.ts";
 import { printFinding } from "../support/findings.ts";
 import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
-import { type Process, run as runCommand } from "../support/process.ts";
+import { type Process, runWorker } from "../support/process.ts";
 import { startService } from "../support/service.ts";
 
 /** DATAPOINTS raises it for longer runs. */
@@ -22,20 +21,8 @@ const standIn = givenStarted(startOpenAiStandIn);
 const service = givenStarted(() => startService({ providers: providersOf(standIn) }));
 const own = givenOwnTemporal("executions");
 
-async function startWorker({ address }: EmbeddedTemporal): Promise<Process> {
-  const url = await urlOf(service.database);
-  return runCommand(
-    "worker",
-    "--database-url",
-    url,
-    "--temporal-address",
-    address,
-    "--log-level",
-    "warn",
-    "--providers",
-    providersOf(standIn),
-  );
-}
+const startWorker = (temporal: EmbeddedTemporal): Promise<Process> =>
+  runWorker(service.database, temporal, { providers: providersOf(standIn) });
 
 const counter = {
   name: "count",
