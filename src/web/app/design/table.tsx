@@ -320,42 +320,21 @@ function useMoves<Item extends RowData>(
     focus();
     act?.();
   };
-  const group = "List";
   const commands = [
-    {
-      id: "list.next",
-      title: "Next row",
-      group,
-      keys: "j",
-      isKeyOnly: true,
-      run: enter(acts["j"]),
-    },
-    {
-      id: "list.previous",
-      title: "Previous row",
-      group,
-      keys: "k",
-      isKeyOnly: true,
-      run: enter(acts["k"]),
-    },
-    {
-      id: "list.open",
-      title: "Open the row",
-      group,
-      keys: "enter",
-      isKeyOnly: true,
-      run: acts["Enter"],
-    },
-    {
-      id: "list.select",
-      title: "Select the row",
-      group,
-      keys: "x",
-      isKeyOnly: true,
-      run: acts["x"],
-    },
+    { id: "list.next", title: "Next row", keys: "j", run: enter(acts["j"]) },
+    { id: "list.previous", title: "Previous row", keys: "k", run: enter(acts["k"]) },
+    { id: "list.open", title: "Open the row", keys: "enter", run: acts["Enter"] },
+    { id: "list.select", title: "Select the row", keys: "x", run: acts["x"] },
   ].filter(({ id }) => isMain && (id !== "list.select" || selected !== undefined));
-  useCommands(commands.map((command) => ({ ...command, run: command.run ?? (() => undefined) })));
+  const nothing = () => undefined;
+  useCommands(
+    commands.map(({ run = nothing, ...rest }) => ({
+      ...rest,
+      group: "List",
+      isKeyOnly: true,
+      run,
+    })),
+  );
   return {
     active,
     setActive,

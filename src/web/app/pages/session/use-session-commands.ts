@@ -14,6 +14,12 @@ export type SessionCommands = {
   readonly setSearch: SetSearch;
 };
 
+const views = [
+  { view: "tree", title: "Show as tree" },
+  { view: "flame", title: "Show as flame graph" },
+  { view: "chat", title: "Show as conversation" },
+] as const;
+
 export function useSessionCommands(options: SessionCommands): void {
   const { tree, hits, selected, reveal, setFolded, setSearch } = options;
   const step = (direction: 1 | -1): void => {
@@ -26,24 +32,12 @@ export function useSessionCommands(options: SessionCommands): void {
     if (next !== undefined) reveal(next);
   };
   useCommands([
-    {
-      id: "session.tree",
-      title: "Show as tree",
-      keys: "1",
-      run: () => setSearch({ view: "tree" }),
-    },
-    {
-      id: "session.flame",
-      title: "Show as flame graph",
-      keys: "2",
-      run: () => setSearch({ view: "flame" }),
-    },
-    {
-      id: "session.chat",
-      title: "Show as conversation",
-      keys: "3",
-      run: () => setSearch({ view: "chat" }),
-    },
+    ...views.map(({ view, title }, at) => ({
+      id: `session.${view}`,
+      title,
+      keys: String(at + 1),
+      run: () => setSearch({ view }),
+    })),
     { id: "session.hit", title: "Next hit of the search", keys: "n", run: () => step(1) },
     {
       id: "session.hit-before",
