@@ -94,7 +94,10 @@ function isWorthWaiting(error: unknown): boolean {
   return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");
 }
 
-/** Opens the clusters and waits some seconds for them; absent ones are retried in service. */
+/**
+ * Opens the configured clusters and waits some seconds for them. An unavailable cluster is retried
+ * while the service runs.
+ */
 export async function connectClusters(
   control: Database,
   config: Pick<Config, "clusters" | "databaseConnectionsMax">,

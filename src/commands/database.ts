@@ -15,7 +15,10 @@ import { interruptibly, orAborted } from "./interruption.ts";
 /** Time that a starting service has until its Postgres answers. */
 const startingTimeoutMs = 30_000;
 
-/** Runs `work` on the database; Postgres then runs as before, also after SIGTERM or SIGINT. */
+/**
+ * Runs `work` on the database. Afterwards the Postgres runs or is stopped as before, also after an
+ * interruption by SIGTERM or SIGINT.
+ */
 export async function withDatabase<T>(
   config: Config,
   work: (database: Database) => Promise<T>,

@@ -2,7 +2,10 @@
 
 import { OperatorError } from "../base/operator-error.ts";
 
-/** Waits for `work`; if the signal is aborted, throws its reason and lets `work` continue. */
+/**
+ * Waits for `work`, but throws the signal's reason as soon as it is aborted; `work` continues
+ * unobserved.
+ */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason as Error);

@@ -91,8 +91,9 @@ export function toAnswer({ status }: Response, text: string): JsonObject {
 }
 
 /**
- * Throws OperatorError for answers not of Waggle: a redirect, which loses bodies, or a page, except
- * a balancer's that says that Waggle is away, or the request too large or one too many.
+ * Throws OperatorError for an answer that Waggle does not give: a redirection, which would lose the
+ * body of a call, or a page. A balancer's page passes if its status says that Waggle is away, or
+ * that the request is too large or one too many.
  */
 export function assertWaggle(url: string, { status, headers }: Response): void {
   const type = headers.get("content-type") ?? "application/json";

@@ -31,7 +31,10 @@ export type ServiceOptions = {
   readonly shutdownDelayMs?: number;
 };
 
-/** Listens on the API's port and, if on and free, the operator's. A failure closes the core. */
+/**
+ * Listens on the API's port and, unless it is off or in use, on the operator's port. A failure
+ * closes the core.
+ */
 export async function startService(
   core: Core,
   options: ServiceOptions = {},

@@ -45,7 +45,10 @@ export type CoreOptions = {
 
 export type Core = Awaited<ReturnType<typeof createCore>>;
 
-/** Creates every service of a process once, and begins to follow the changes of access. */
+/**
+ * Creates every service of a process, once, with what they are made of, and begins to follow the
+ * changes of access.
+ */
 export async function createCore(options: CoreOptions) {
   const { config, clusters, logger, metrics } = options;
   // Separate connections, so that key lookups wait neither for commits nor for reads of events.

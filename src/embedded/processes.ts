@@ -110,7 +110,10 @@ export async function spawnServer(
   }
 }
 
-/** Waits for the end of a guarded child and its guard; returns the signal, or `exit code 1`. */
+/**
+ * Waits until a guarded child and its guard have ended, and describes the child's end: the signal,
+ * or `exit code 1`.
+ */
 export async function exitOf(child: ChildProcess): Promise<string> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
   const guard = guardOf(child);

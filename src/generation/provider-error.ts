@@ -97,7 +97,9 @@ export function toServiceError(error: ProviderError): ServiceError {
   return new ServiceError(isRefused ? "PROVIDER_REJECTED" : "PROVIDER_FAILED", message, options);
 }
 
-/** Returns the answer for clients of the OpenAI API: the provider's body if it has that form. */
+/**
+ * Returns the answer for a client of the OpenAI API: the provider's body if it has OpenAI's form.
+ */
 function relayedOf(error: ProviderError): RelayedAnswer | undefined {
   const { failure, status, body, message, provider } = error;
   if (failure !== "status" || status === undefined || status < 400) return undefined;

@@ -57,7 +57,10 @@ export function tokenCounts(usage: Usage) {
   };
 }
 
-/** Returns an answer's `usage`; undefined without the prompt's part, which its cost would lack. */
+/**
+ * Returns the `usage` of an answer; undefined if the prompt is not counted, because a cost without
+ * it would be too low.
+ */
 export function parseUsage(usage: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(usage) || !isAmount(usage["prompt_tokens"])) return undefined;
   const prompt = countOf(usage, "prompt_tokens");

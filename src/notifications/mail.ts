@@ -30,7 +30,10 @@ type MailError = {
 /** SMTP codes from here on are permanent. Source: RFC 5321, 4.2.1. */
 const permanentMin = 500;
 
-/** Sends a mail once. Never fails: the outcome has the reason, no password, and who took it. */
+/**
+ * Sends a mail once. Never fails: the outcome has the reason, without a password, and which
+ * addresses took the mail if others did not.
+ */
 export async function sendMail(
   { url, from }: MailServer,
   { id, to, subject, text }: Letter,
@@ -68,7 +71,10 @@ export async function sendMail(
   }
 }
 
-/** Connects and signs in only. Returns why that failed, without a password; else undefined. */
+/**
+ * Connects and signs in, and sends nothing. Returns why that failed, without a password; undefined
+ * if it did not.
+ */
 export async function findMailFault(url: string): Promise<string | undefined> {
   const transport = await openTransport(url);
   try {

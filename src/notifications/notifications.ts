@@ -61,7 +61,10 @@ export type Notifications = {
    * recorded, is sent again under the same id.
    */
   attempt(input: DeliverNotificationInput): Promise<Delivery>;
-  /** Sends one now. Throws TEST_LIMITED, and INVALID_ARGUMENT without a target of its role. */
+  /**
+   * Sends a notification once, now. Throws INVALID_ARGUMENT if the owner has no target of its role,
+   * and TEST_LIMITED.
+   */
   test(owner: Owner, notice: Notice): Promise<NotificationRow>;
   /** Lists the notifications of an owner, newest first. */
   list(owner: Owner, page: PageOptions): Promise<Page<NotificationRow>>;

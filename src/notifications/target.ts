@@ -65,7 +65,10 @@ export type CheckedTargets = {
   readonly urls: TargetSecrets["urls"];
 };
 
-/** Returns the targets of a request and their URLs. Throws INVALID_ARGUMENT naming the field. */
+/**
+ * Returns the targets that a request asks for, and their URLs. Throws INVALID_ARGUMENT
+ * naming the field.
+ */
 export async function parseTargets(
   path: string,
   { critical, resolved }: TargetInputs,

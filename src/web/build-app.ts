@@ -47,7 +47,10 @@ function compress(folder: string): void {
   }
 }
 
-/** Puts the new build in place of the old one; of two that end together, the last one stays. */
+/**
+ * Puts the new build in the place of the old one; where two builds end together, the last one
+ * stays.
+ */
 function swap(): void {
   const old = `${work}-old`;
   mkdirSync(join(root, "dist"), { recursive: true });

@@ -208,7 +208,9 @@ async function readOne(path: string, type: string, paths: readonly string[]): Pr
   return { headers, body: await readFile(path), encoded };
 }
 
-/** Returns the page with the way to sign in, which belongs to the deployment, not the build. */
+/**
+ * Returns the page with the way to sign in, which belongs to the deployment and not to the build.
+ */
 function toPage(html: string, signIn: string): File {
   const marked = html.replace('content="sign-in"', `content="${signIn}"`);
   const body = Buffer.from(marked);

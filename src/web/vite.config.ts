@@ -8,7 +8,10 @@ import { defineConfig, loadEnv, type Plugin } from "vite";
 /** Paths that the app calls at the service. */
 const servicePaths = "^/(waggle\\.|auth/|v1/|events/|session/|openapi\\.json)";
 
-/** Puts the order of layers first in each sheet: elements stay below components in any order. */
+/**
+ * Begins each style sheet with the order of the layers: whichever chunk loads first, plain elements
+ * stay below components.
+ */
 const layerOrder: Plugin = {
   name: "waggle:layer-order",
   enforce: "pre",

@@ -19,7 +19,10 @@ export const searchAttributeNames = [
   evaluatorKey.name,
 ];
 
-/** Returns a workflow's search attributes: organization, scope, actor, and any evaluator. */
+/**
+ * Returns the search attributes of a workflow: its organization, scope, actor, and its evaluator if
+ * the input names one.
+ */
 export function searchAttributesOf(
   about: Pick<OutboxEntry, "orgId" | "scopeId" | "actor" | "input">,
 ): SearchAttributePair[] {

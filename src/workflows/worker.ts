@@ -48,7 +48,10 @@ const activitiesMax = 20;
 const evaluationsMax = 4 * chunkStepsMax;
 /** Maximum workflows that are cached between two of their events. */
 const cachedWorkflowsMax = 200;
-/** Time for activities to end at a step; after `stopForceMs` other workers retry the rest. */
+/**
+ * Time in which activities may end at a step. After `stopForceMs` the others are abandoned, and
+ * other workers retry them.
+ */
 const stopGraceMs = 2_000;
 const stopForceMs = 10_000;
 const awayLookMs = 1_000;

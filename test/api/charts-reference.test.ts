@@ -23,7 +23,10 @@ const service = givenStarted(startService);
 /** CHART_RUNS raises it for longer runs. */
 const runsPerTest = Number(process.env["CHART_RUNS"] ?? 1);
 
-/** Times when clocks move by an hour or by half of one, also over midnight, or never. */
+/**
+ * Places and times at which clocks are moved by an hour or by half of one, also over midnight, or
+ * never.
+ */
 const changes = [
   { zone: "UTC", at: "2024-03-10T00:00:00Z" },
   { zone: "Europe/Paris", at: "2024-03-31T01:00:00Z" },

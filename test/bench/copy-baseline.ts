@@ -10,7 +10,9 @@ import { openDatabase } from "../../src/postgres/database.ts";
 export type TimeRange = { readonly fromUs: number; readonly toUs: number };
 
 export type CopyBaseline = {
-  /** Copies the rows of a time range; returns their number and the seconds without the files. */
+  /**
+   * Copies the rows of a time range; returns their number and the seconds without making the files.
+   */
   run(range: TimeRange): Promise<{ readonly rows: number; readonly seconds: number }>;
   close(): Promise<void>;
 };

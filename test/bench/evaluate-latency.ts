@@ -26,7 +26,10 @@ export type LatencyOptions = {
 const evaluatorCounts = [0, 1, 3];
 const warmUpSeconds = 5;
 const sessionEvents = 10;
-/** Interval at which an event is read over the API, that of these reads, and their time-out. */
+/**
+ * Interval at which one event is also read over the API, the interval of these reads, and their
+ * time-out.
+ */
 const sampleEveryMs = 1_000;
 const samplePollMs = 25;
 const sampleTimeoutMs = 120_000;

@@ -51,7 +51,10 @@ function openSandbox(cacheFolder: string): PythonSandbox {
   });
 }
 
-/** Measures the time from opening an evaluator to the last result of an event or a chunk. */
+/**
+ * Measures the time from opening an evaluator to the last result: of one event, or of a whole
+ * chunk.
+ */
 async function benchStarts(folder: string, runs: number): Promise<void> {
   const kept = join(folder, "kept");
   const plans = [

@@ -71,7 +71,9 @@ async function readStatusMb(pid: number, pattern: RegExp): Promise<number> {
   return Math.round(Number(pattern.exec(status)?.[1]) / 1_024);
 }
 
-/** Returns the proportional memory of a process and its children (shared pages once), in MB. */
+/**
+ * Returns the current proportional memory of a process and its children (shared pages once), in MB.
+ */
 export async function memoryOfTreeMb(pid: number): Promise<number> {
   const sizes = await Promise.all(
     [pid, ...(await childrenOf(pid))].map(async (one) => {

@@ -30,7 +30,9 @@ export async function waitForRuns(
   }
 }
 
-/** Returns the number of ended runs, counted by chunks, which are few: polling is cheap. */
+/**
+ * Returns the number of ended runs. It counts by chunks, which are few, so that polling is cheap.
+ */
 async function countEnded(scoring: Scoring, metrics: readonly MadeMetric[]): Promise<number> {
   const { project_id: projectId } = scoring.service.credentials;
   const [row] = await scoring.database.sql()<{ readonly ended: number }[]>`

@@ -187,7 +187,10 @@ function fill(pattern: string): string {
   return pattern.replaceAll(/\$(\w+)/g, (_, name: string) => values[name] ?? "");
 }
 
-/** Opens another address as a link does, without a load; returns what is wrong there. */
+/**
+ * Opens another address as a link of the app does, without loading the app anew, and returns what
+ * is wrong there.
+ */
 async function show({ page }: OpenPage, href: string, shows: Visit["shows"]) {
   // The page before may show the same text, as the tabs of settings do.
   await page.evaluate(`new Promise((resolve) => {

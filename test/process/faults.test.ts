@@ -70,7 +70,10 @@ function toExport(batch: string, round: number, eventIds: readonly string[]) {
   return { resourceSpans: [{ scopeSpans: [{ spans }] }] };
 }
 
-/** Writes a batch, spans, a single event and its update in turn; single ones share a session. */
+/**
+ * Writes a batch, an export of spans, a single event, and an update of it in turn; single events
+ * share a session.
+ */
 async function writeUntil(stop: AbortSignal, client: Client, round: number, batches: Batch[]) {
   const singles = createUuid();
   const toEvent = (event_id: string, batch: string, session_id: string) => ({

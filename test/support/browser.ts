@@ -18,7 +18,9 @@ export type BrowserAnswer = {
 export type Browser = {
   /** Sends one request and returns its answer; redirects are not followed. */
   visit(url: string, visit?: Visit): Promise<BrowserAnswer>;
-  /** Visits and follows redirects until none is left, or `stopAt` is true for the next one. */
+  /**
+   * Visits and follows redirects until none is left, or until `stopAt` is true for the next one.
+   */
   follow(url: string, stopAt?: (url: string) => boolean): Promise<BrowserAnswer>;
   /** Returns the cookies for an origin, name to value. */
   cookies(origin: string): ReadonlyMap<string, string>;

@@ -5,7 +5,10 @@ import type { Database } from "../../src/postgres/database.ts";
 import { putTargets } from "../../src/notifications/store.ts";
 import type { Tenant } from "./tenants.ts";
 
-/** Adds a month's budget for an unknown key, of which an address hears; returns its id. */
+/**
+ * Adds a budget of a month for an unknown key to a tenant's project, of which an address hears;
+ * returns its id.
+ */
 export async function addBudget(database: Database, { projectId }: Tenant): Promise<string> {
   const id = createUuid();
   await database.sql()`

@@ -184,7 +184,9 @@ function aSpan() {
   };
 }
 
-/** Makes keys of each kind, a policy, a member, a credential, an alias. Returns a revoked key. */
+/**
+ * Makes keys of each kind, a policy, a member, a credential and an alias. Returns a revoked key.
+ */
 async function administer(send: Send, credentials: Credentials): Promise<string | undefined> {
   const { project_id: projectId, org_id: orgId, data_plane_api_key: key } = credentials;
   const control = credentials.control_plane_api_key;

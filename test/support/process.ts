@@ -57,7 +57,10 @@ async function findPreparedFolder(): Promise<string> {
   return folder;
 }
 
-/** Creates an empty data folder; at the test's end every process that names it is killed. */
+/**
+ * Creates an empty data folder. When the test ends, every process whose command line names the
+ * folder is killed.
+ */
 export async function givenAnEmptyDataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "waggle-process-"));
   onTestFinished(async () => {

@@ -30,7 +30,9 @@ export type Filter = { readonly field: string; readonly operator: string; readon
 
 export type ReadAccess = { readonly url: string; readonly key: string };
 
-/** Sends JSON, returns the JSON answer. Throws an error with it unless the status is 200. */
+/**
+ * Sends JSON and returns the JSON answer. Throws an error with the answer unless the status is 200.
+ */
 export async function callRest<T>(
   { url, key }: ReadAccess,
   method: string,
@@ -43,7 +45,9 @@ export async function callRest<T>(
   return json as T;
 }
 
-/** Returns the matching events, oldest first, with sessions unless the filters exclude them. */
+/**
+ * Returns the matching events, oldest first, including sessions unless the filters exclude them.
+ */
 export async function readEvents(
   access: ReadAccess,
   filters: readonly Filter[],

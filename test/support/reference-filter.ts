@@ -25,7 +25,9 @@ export function matches(event: StoredEvent, filter: ReferenceFilter): boolean {
   return values.some((found) => holds(found, positive, filter)) !== isNegated;
 }
 
-/** Returns whether any event has a value of the filter's type; if not, nothing is compared. */
+/**
+ * Returns whether any event has a value of the filter's type, without which nothing is compared.
+ */
 export function isTyped(events: readonly StoredEvent[], filter: ReferenceFilter): boolean {
   const { field, operator, type } = filter;
   if (type === "datetime") return true;

@@ -14,7 +14,9 @@ export type SignInSetup = {
   openBrowser(account?: string): Browser;
   /** Signs a new browser in and returns it with the answer of the callback. */
   signIn(account: string): Promise<{ readonly browser: Browser; readonly answer: BrowserAnswer }>;
-  /** Returns the address to which the provider redirects a browser, without visiting it. */
+  /**
+   * Returns the address of the page to which the provider redirects a browser, without visiting it.
+   */
   callbackUrlOf(browser: Browser, path?: string): Promise<string>;
   stop(): Promise<void>;
 };

@@ -98,7 +98,9 @@ function startShared(
   });
 }
 
-/** Returns sources of the program: registries are reachable from more places than an archive. */
+/**
+ * Returns the sources of the program: registries are reachable from more places than an archive.
+ */
 export function temporalFrom() {
   return {
     cliPath: process.env["TEMPORAL_CLI_PATH"],

@@ -71,7 +71,9 @@ export async function givenEvents(
     values (${projectId}, 'model', 'inputs.text', 1)`;
 }
 
-/** Number of events and a sum of ids and contents, which a lost or changed event changes. */
+/**
+ * Number of events and a sum over ids and contents, which a lost, doubled or changed event changes.
+ */
 export type Fingerprint = { readonly count: number; readonly sum: string };
 
 export async function fingerprintOf(

@@ -30,7 +30,10 @@ const eventTypes: Readonly<Record<string, string>> = {
   retriever: "tool",
 };
 
-/** Maps a run with the loaded runs inside it; the root of a trace also names its session. */
+/**
+ * Maps a run, and the runs inside it, which clients write when they load them. The root of a trace
+ * also names its session.
+ */
 export function mapLangSmith(source: JsonObject): Mapped {
   const { writes: own, inner, ...mapped } = mapRun(source);
   const writes = [...own];

@@ -25,7 +25,10 @@ export type Reading = z.infer<z.ZodObject<typeof readingInput>>;
 /** Maximum length of a key in a path, as JSON. */
 export const keyLengthMax = 200;
 
-/** Parses an answer; objects with long keys become pairs: keys are read on, and paths are short. */
+/**
+ * Parses an answer. An object that has a long key becomes a list of pairs, so that keys are read
+ * on like texts and paths stay short.
+ */
 export function parseAnswer(text: string): JsonValue {
   return JSON.parse(text, (_, value: JsonValue) => {
     const hasLongKey = isJsonObject(value) && Object.keys(value).some((key) => !isShort(key));

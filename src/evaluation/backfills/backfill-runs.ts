@@ -30,7 +30,9 @@ export type BackfillRun = Pick<BackfillInput, "projectId" | "backfillId" | "run"
 
 type Step =
   | { readonly kind: "chunk"; readonly chunk: EvaluateChunkInput }
-  /** Nothing had to run for some time, or other backfills are searching: ask again later. */
+  /**
+   * Nothing had to run for some time, or other backfills are searching: ask again, after a pause.
+   */
   | { readonly kind: "again"; readonly pauseMs?: number }
   /** The backfill has stopped for now or for good. */
   | { readonly kind: "paused" | EndState; readonly error?: string }

@@ -66,7 +66,10 @@ export type Backfills = {
     action: BackfillAction,
     actor: Actor,
   ): Promise<Backfill>;
-  /** Cancels an evaluator's open backfill in the ambient transaction, under its audit entry. */
+  /**
+   * Cancels the open backfill of an evaluator, in the ambient transaction; the caller's audit entry
+   * covers it.
+   */
   cancelOpenOf(project: ProjectScope, evaluatorId: string, actor: Actor): Promise<void>;
 };
 

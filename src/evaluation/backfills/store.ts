@@ -91,7 +91,10 @@ function isOf(sql: Sql, { projectId, backfillId }: BackfillKey): Fragment {
   return sql`project_id = ${projectId} and backfill_id = ${backfillId}`;
 }
 
-/** Waits until no other backfill of an organization is starting; returns how many of it run. */
+/**
+ * Waits until no other backfill of an organization is being started, and returns how many of it
+ * run.
+ */
 export async function lockRunning(sql: Sql, orgId: string): Promise<number> {
   await lockRows(sql, "evaluator_backfills", orgId);
   const [row] = await sql<{ count: number }[]>`

@@ -101,7 +101,10 @@ export type Datapoints = {
   ): Promise<Page<Datapoint>>;
   /** Throws NOT_FOUND. */
   get(project: ProjectScope, id: string, reading?: Reading): Promise<Datapoint>;
-  /** Changes fields; returns whether a value changed. NOT_FOUND; INVALID_ARGUMENT names a field. */
+  /**
+   * Changes the given fields; returns whether any value changed. Throws NOT_FOUND, and
+   * INVALID_ARGUMENT naming the field.
+   */
   update(
     project: ProjectScope,
     id: string,

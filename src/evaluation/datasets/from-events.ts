@@ -25,7 +25,10 @@ export type EventChoice = Bounds & {
 /** Events that one look at the project finds. */
 const pageLimit = 1_000;
 
-/** Returns the chosen events' contents. INVALID_ARGUMENT: one is absent, or too many. */
+/**
+ * Returns the contents of the chosen events. Throws INVALID_ARGUMENT if one does not exist or they
+ * are too many for one call.
+ */
 export async function eventsToContents(
   { selection, exports }: Pick<Tracing, "selection" | "exports">,
   project: ProjectScope,

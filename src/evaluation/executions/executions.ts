@@ -211,7 +211,9 @@ async function withDataset(
   return { ...run, datasetId, datasetVersion };
 }
 
-/** Checks that the first datapoint could be sent to the model; returns the number of datapoints. */
+/**
+ * Checks that the first datapoint could be sent to the model; returns the number of datapoints.
+ */
 async function checkDataset(
   { datasets, datasetExports, calls }: ExecutionsOptions,
   project: ProjectScope,

@@ -230,7 +230,10 @@ export async function countResults(sql: Sql, key: ExecutionKey): Promise<Executi
   return row ?? { done: 0, failed: 0, cost: 0, unpriced: 0 };
 }
 
-/** Waits until no other execution of an organization is starting; returns how many are open. */
+/**
+ * Waits until no other execution of an organization is being started, and returns how many of it
+ * have not ended.
+ */
 export async function lockOpen(sql: Sql, orgId: string): Promise<number> {
   await lockRows(sql, "run_executions", orgId);
   const [row] = await sql<{ count: number }[]>`

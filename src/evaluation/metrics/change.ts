@@ -62,7 +62,10 @@ export type Plan = Revision & {
 /** Deployment by a person. */
 export const byPeople = { isFresh: true, disabledReason: null } as const;
 
-/** Maximum attempts: a concurrent change, progress of another caller, asks for a new plan. */
+/**
+ * Maximum attempts. A plan is made again after a concurrent change; each such change is progress of
+ * another caller.
+ */
 const attemptsMax = 20;
 
 /** Returns an evaluator of a project. Throws NOT_FOUND. */
@@ -194,7 +197,10 @@ function keptReason({ deploy }: Plan): string | null {
   return deploy?.disabledReason?.replace(/:.*$/s, "") ?? null;
 }
 
-/** Returns an evaluator's state for the audit log, without the long texts of its version. */
+/**
+ * Returns an evaluator's state for the audit log, without the code and the older texts, which are
+ * in the version and may be long.
+ */
 export function stateOf(
   of: Revision & { readonly version: number; readonly disabledReason: string | null },
 ): JsonObject {

@@ -13,7 +13,10 @@ export type OlderFilter = "event_type" | "event_name";
 
 const eventTypes: readonly string[] = ["model", "tool", "chain", "session"];
 
-/** Returns evaluable filters. INVALID_FILTER names the field; INVALID_ARGUMENT: unusable text. */
+/**
+ * Returns evaluable filters. Throws INVALID_FILTER naming the field, and INVALID_ARGUMENT if they
+ * are too long or not valid text.
+ */
 export function parseEventFilters(given: readonly FilterInput[]): Filters {
   return { filterArray: parseStoredFilters("filters.filterArray", given) };
 }

@@ -37,7 +37,10 @@ export function metricHandlers(metrics: Metrics): ServiceImpl<typeof MetricServi
   };
 }
 
-/** Returns the metric that a request names in either field, with its project and actor. */
+/**
+ * Returns the metric that a request names, in the current field or the older one, with its project
+ * and actor.
+ */
 export function whoseOf(
   { id, metricId }: { readonly id: string; readonly metricId: string },
   context: HandlerContext,

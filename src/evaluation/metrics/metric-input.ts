@@ -9,7 +9,9 @@ import { changedLists } from "../../base/changed-list.ts";
 import { toFilterInput, toScalar } from "../../tracing/export/filter-message.ts";
 import type { DefinitionFields, ThresholdFields } from "./fields.ts";
 
-/** Returns the fields of a request; an empty type and empty categories count as omitted. */
+/**
+ * Returns the fields of a request. An empty type and an empty list of categories count as omitted.
+ */
 export function toDefinitionFields(
   request: CreateMetricRequest | UpdateMetricRequest,
 ): DefinitionFields {

@@ -50,7 +50,10 @@ export type Metrics = {
    * column, NAME_TAKEN, and errors of the sandbox if it cannot parse code now.
    */
   create(project: ProjectScope, fields: DefinitionFields, actor: Actor): Promise<Evaluator>;
-  /** Returns evaluators by name, fewer if large. INVALID_ARGUMENT names a wrong option. */
+  /**
+   * Returns evaluators by name; a page of large ones may hold fewer than the limit.
+   * INVALID_ARGUMENT names a wrong option.
+   */
   list(projectId: ProjectId, options: ListMetricsOptions): Promise<Page<Evaluator>>;
   /** Returns an evaluator. Throws NOT_FOUND if the project has no such evaluator. */
   get(projectId: ProjectId, id: string): Promise<Evaluator>;
@@ -84,7 +87,9 @@ export type Metrics = {
 
 export type MetricsOptions = ChangeParts & {
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
-  /** Cancels the open backfill of a deleted evaluator, in the ambient transaction. */
+  /**
+   * Cancels the open backfill of an evaluator that is being deleted, in the ambient transaction.
+   */
   readonly cancelBackfills: (
     project: ProjectScope,
     evaluatorId: string,

@@ -149,7 +149,9 @@ export async function insertVersion(sql: Sql, row: NewVersionRow): Promise<void>
     )`;
 }
 
-/** Inserts an evaluator with its first version deployed; the caller inserts the version. */
+/**
+ * Inserts an evaluator whose first version is deployed; the caller inserts the version after it.
+ */
 export async function insertMetric(
   sql: Sql,
   row: Pick<NewVersionRow, "id" | "definition" | "createdBy"> & { readonly projectId: string },

@@ -41,7 +41,10 @@ export type MetricVersions = {
     id: string,
     names: { readonly from: string; readonly to: string },
   ): Promise<readonly FieldChange[]>;
-  /** Deploys a version; its failures count anew. NOT_FOUND; NAME_TAKEN if its name is by now. */
+  /**
+   * Deploys a version and resets the count of failures. Throws NOT_FOUND, and NAME_TAKEN if another
+   * evaluator has its name by now.
+   */
   deploy(whose: Whose, name: string): Promise<MetricVersion>;
   /** Creates a new version from an old one and deploys it. Throws like `deploy`. */
   restore(whose: Whose, name: string): Promise<MetricVersion>;

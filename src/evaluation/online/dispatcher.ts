@@ -82,7 +82,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let running: Promise<boolean> | undefined;
   let isStopped = false;
 
-  /** Runs each project's work in its organization's turn, or `drop` if it is not active. */
+  /**
+   * Runs the work of each project in its organization's turn, or `drop` if the project is not
+   * active.
+   */
   async function workFor(
     clusterId: string,
     projectIds: readonly string[],

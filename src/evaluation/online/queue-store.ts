@@ -55,7 +55,9 @@ export async function lockProject(sql: Sql, projectId: string): Promise<boolean>
   return row?.locked ?? false;
 }
 
-/** Limits the time of the transaction's next statements; undefined restores the usual limit. */
+/**
+ * Limits the time of the transaction's following statements; undefined restores the usual limit.
+ */
 export async function limitStatements(sql: Sql, timeoutMs: number | undefined): Promise<void> {
   if (timeoutMs === undefined) await sql`set local statement_timeout to default`;
   else await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;

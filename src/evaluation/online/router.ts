@@ -23,7 +23,10 @@ import { isSampled } from "./sampling.ts";
 import * as queueStore from "./queue-store.ts";
 
 export type Router = {
-  /** Routes some of a project's oldest events; returns how many, 0 while another worker does. */
+  /**
+   * Routes a bounded number of the longest waiting events of a project; returns the number. None
+   * while another worker handles the project.
+   */
   route(project: ProjectScope): Promise<number>;
 };
 
@@ -96,7 +99,10 @@ export function createRouter(options: RouterOptions): Router {
     return new Set(found);
   }
 
-  /** Returns the events whose source or run lets evaluators run: of a run, no open sessions. */
+  /**
+   * Returns the events whose source, or experiment run, lets evaluators run on them: of a run, not
+   * the sessions that are open.
+   */
   async function toCandidates(
     project: ProjectScope,
     events: readonly QueuedEvent[],
@@ -220,7 +226,10 @@ function earliest(events: readonly QueuedEvent[]): QueuedEvent[] {
   return [...found.values()];
 }
 
-/** Returns true for an invalid filter, SQLSTATE classes of bad data and limits, and a time-out. */
+/**
+ * Returns true for an invalid filter, for SQLSTATE classes of bad data and exceeded limits, and for
+ * a time-out.
+ */
 function isAboutFilters(error: unknown): boolean {
   if (error instanceof ServiceError) return error.reason === "INVALID_FILTER";
   return /^(22...|54...|57014)$/.test(codeOf(error) ?? "");

@@ -23,7 +23,9 @@ import type { Score } from "../scores/score.ts";
 import { toGivenEvent } from "./given-event.ts";
 import { type MetricInput, toGivenMetric, toInMetric } from "./given-metric.ts";
 
-/** Either `metric` or `metricId`, and either `event` or `eventId`; an empty id is absent. */
+/**
+ * One of `metric` and `metricId`, and one of `event` and `eventId`; an empty id counts as absent.
+ */
 export type PreviewRequest = {
   readonly metric?: MetricInput | undefined;
   readonly metricId?: string | undefined;

@@ -42,7 +42,10 @@ export type QueueFields = {
 
 /** Each change is audited and reaches every server when it commits. */
 export type Queues = {
-  /** Creates a queue with events. INVALID_ARGUMENT and INVALID_FILTER name the field. */
+  /**
+   * Creates a queue, with the events of `added`. Throws INVALID_ARGUMENT or INVALID_FILTER naming
+   * the field.
+   */
   create(project: ProjectScope, fields: QueueFields, actor: Actor): Promise<Queue>;
   /** Returns the queues, oldest first: all, or those that are enabled or not. */
   list(projectId: ProjectId, isEnabled: boolean | undefined): Promise<readonly Queue[]>;

@@ -136,7 +136,10 @@ export async function lockItem(
   return rows.length > 0;
 }
 
-/** Gives a person a free place at an event; forgets expired claims, but not released ones. */
+/**
+ * Gives a person a place at an event, which has a free one, and forgets expired claims, but not
+ * what others have released.
+ */
 export async function upsertClaim(
   sql: Sql,
   { projectId, queueId, eventId }: ItemKey,
@@ -160,7 +163,10 @@ export async function upsertClaim(
       expires_at = excluded.expires_at`;
 }
 
-/** Ends a claim; returns whether one was in force. One that ends when it began is released. */
+/**
+ * Ends a person's claim; returns whether there was one in force. A claim that ends when it began
+ * is a released one.
+ */
 export async function releaseClaim(
   sql: Sql,
   { projectId, queueId, eventId }: ItemKey,

@@ -16,7 +16,10 @@ export const eventMemoryMax = evaluatedBytesMax / 2;
 export const tooLarge =
   "takes more memory than evaluators are given: 16 MB of text, less where it has many objects";
 
-/** Copies of an event's text: parsed, as text, and as bytes on the way to a sandbox. */
+/**
+ * Copies of an event's text: in addition to the parsed event, its text and its bytes on the way to
+ * a sandbox exist.
+ */
 const copies = 3;
 
 export function createEventMemory(): EventMemory {

@@ -127,7 +127,10 @@ export async function findRun(
   return row && toRow(row);
 }
 
-/** Returns the ended runs of ids; waits for changes of these runs that are being committed. */
+/**
+ * Returns the runs of ids that have ended. Waits for changes of these runs that are being
+ * committed.
+ */
 export async function listEnded(
   sql: Sql,
   projectId: string,

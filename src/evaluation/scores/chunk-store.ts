@@ -32,7 +32,10 @@ export async function insertChunk(sql: Sql, chunk: ChunkRow): Promise<boolean> {
   return count > 0;
 }
 
-/** Sets how many events a new chunk has and skipped; a chunk without events ends at once. */
+/**
+ * Sets the numbers of events and of skipped events of a new chunk; a chunk without events ends at
+ * once.
+ */
 export async function fillChunk(
   sql: Sql,
   { projectId, chunkId }: { readonly projectId: string; readonly chunkId: string },
@@ -266,7 +269,9 @@ export type OpenChunk = WaitingVersion & {
   readonly events: number;
 };
 
-/** Creates a chunk of the longest waiting runs, at most `limit`; returns how many. */
+/**
+ * Creates a chunk of the longest waiting runs, at most `limit`; returns the number of its events.
+ */
 export async function claimChunk(
   sql: Sql,
   chunk: Omit<OpenChunk, "events">,
@@ -294,7 +299,9 @@ export async function claimChunk(
   return row?.events ?? 0;
 }
 
-/** Deletes at most `limit` chunks of an evaluator that ended long ago, except of backfills. */
+/**
+ * Deletes at most `limit` chunks of an evaluator that ended long ago, except those of backfills.
+ */
 export async function deleteOldChunks(
   sql: Sql,
   { projectId, evaluatorId }: Pick<WaitingVersion, "projectId" | "evaluatorId">,
@@ -337,7 +344,9 @@ export async function markHanded(sql: Sql, projectId: string, chunkId: string): 
     where project_id = ${projectId} and chunk_id = ${chunkId}`;
 }
 
-/** Returns at most `limit` open chunks that stood still for `stillMs`, except of backfills. */
+/**
+ * Returns at most `limit` open chunks without movement for `stillMs`, without those of backfills.
+ */
 export async function listStill(
   sql: Sql,
   stillMs: number,

@@ -16,7 +16,10 @@ export type QueuedVersion = {
   readonly enablement: number;
 };
 
-/** Queues runs of a version on held events on which the evaluator has run in no version. */
+/**
+ * Queues runs of a version on events, which are held, unless the evaluator has run on them in any
+ * version.
+ */
 export async function insertQueuedRuns(
   sql: Sql,
   { projectId, evaluatorId, version, enablement }: QueuedVersion,
@@ -135,7 +138,10 @@ export async function deleteQueued(
   return count;
 }
 
-/** Returns how many runs of an evaluator wait, since when the oldest does, and how many run. */
+/**
+ * Returns the number of waiting runs of an evaluator, the oldest time among them, and the number of
+ * running ones.
+ */
 export async function countWaiting(
   sql: Sql,
   projectId: string,

@@ -3,7 +3,10 @@
 import type { EndedRun } from "./scores.ts";
 
 export type ResultBatch = {
-  /** Adds a result; commits a full batch. Throws if that commit or an earlier one failed. */
+  /**
+   * Adds a result. Waits for the commit if the batch is full. Throws if that commit or an earlier
+   * one failed.
+   */
   add(run: EndedRun): Promise<void>;
   /** Commits the waiting results. Throws if the commit fails. */
   flush(): Promise<void>;

@@ -58,7 +58,9 @@ export type Chunks = {
    * one committed. Throws errors that are not the evaluator's fault: try again.
    */
   runStep(input: EvaluateChunkInput, context: StepContext): Promise<ChunkStep>;
-  /** Gives a chunk's unfinished events back to the queue; those of a backfill stay. */
+  /**
+   * Gives unfinished events of a chunk back to the queue; those of a backfill stay in the chunk.
+   */
   release(input: EvaluateChunkInput): Promise<void>;
 };
 
@@ -77,7 +79,10 @@ export type ChunksOptions = {
   >;
   readonly tracingOf: TracingOf;
   readonly runner: Runner;
-  /** Places for concurrent steps of code in this process, and of judges, which may wait long. */
+  /**
+   * Places for concurrent steps of code in this process, and for steps of judges, which may wait
+   * long.
+   */
   readonly places: FairPlaces;
   readonly judgePlaces: FairPlaces;
   readonly eventMemory: EventMemory;
@@ -166,7 +171,10 @@ export function createChunks(options: ChunksOptions): Chunks {
     }
   }
 
-  /** Creates a committer of results; these, and a check now and then, tell whether to continue. */
+  /**
+   * Creates a committer of results. The results, and a check now and then, tell whether to
+   * continue.
+   */
   function createCommit(work: Work, chunk: ChunkKey, onCommitted: StepContext["onCommitted"]) {
     let end: ChunkEnd | undefined;
     let lookedAt = Date.now();

@@ -9,7 +9,10 @@ import type { RunResult } from "../runner/runner.ts";
 
 export type RunEventOptions = {
   readonly signal: AbortSignal;
-  /** Returns whether there is time to wait for a place; if not, the event is for a later step. */
+  /**
+   * Returns whether there is time to wait for a free place; otherwise the event is left for a later
+   * step.
+   */
   readonly mayWait: () => boolean;
   /** Pause before the second attempt; doubled before each further one. */
   readonly pauseMs: number;
@@ -46,7 +49,10 @@ export async function openPatiently<T>(
   }
 }
 
-/** Reasons of the provider; after five attempts they become the event's failure. */
+/**
+ * Reasons for which the provider is responsible; after five attempts they become the event's
+ * failure.
+ */
 const ofProviders: ReadonlySet<Reason> = new Set([
   "PROVIDER_FAILED",
   "PROVIDER_LIMITED",
@@ -85,7 +91,9 @@ export async function runEvent(
   }
 }
 
-/** Returns the failure that an error becomes; throws errors that do not concern the event. */
+/**
+ * Returns the failure that an error finally becomes; throws errors that do not concern the event.
+ */
 function judgeFault(
   error: unknown,
   { onBug }: Pick<RunEventOptions, "onBug">,

@@ -45,7 +45,10 @@ export type EndedRun = {
 
 /** The failures in a row of this enablement after a commit. */
 export type Committed = FailureCount & {
-  /** Number of results that counted: not of deleted events, nor stored by another writer. */
+  /**
+   * Number of results that counted. For the others the event was deleted, or another writer stored
+   * them.
+   */
   readonly committed: number;
 };
 
@@ -73,7 +76,10 @@ export type OfferedEvents = {
 export type Scores = {
   /** Returns the ids of the chunk's events that still have to run, by start time. */
   runningOf(project: ProjectRef, chunkId: string): Promise<readonly string[]>;
-  /** Queues runs of a version on held events on which the evaluator has run in no version. */
+  /**
+   * Queues runs of a version on events, which are held, unless the evaluator has run on them in any
+   * version.
+   */
   queueRuns(
     project: ProjectRef,
     evaluator: QueuedVersion,
@@ -111,11 +117,19 @@ export type Scores = {
     project: ProjectRef,
     backfillId: string,
   ): Promise<Pick<OpenChunk, "chunkId" | "enablement" | "events"> | undefined>;
-  /** Ends a chunk; idempotent. Unfinished runs are queued again, or dropped as if never queued. */
+  /**
+   * Ends a chunk; idempotent. Unfinished runs go back to the queue, or are dropped as if never
+   * queued.
+   */
   endChunk(project: ProjectRef, chunkId: string, rest: "requeue" | "drop"): Promise<void>;
-  /** Moves up to `eventsMax` waiting runs of the chunk's version into it; returns their events. */
+  /**
+   * Moves waiting runs of the chunk's version into the chunk, up to `eventsMax` events, and returns
+   * their events; empty if nothing waits.
+   */
   extendChunk(project: ProjectRef, chunk: ChunkKey, eventsMax: number): Promise<readonly string[]>;
-  /** Records progress of a chunk before any run has ended, so that it does not count as lost. */
+  /**
+   * Records progress of a chunk although no run of it has ended, so that it does not count as lost.
+   */
   touchChunk(project: ProjectRef, chunkId: string): Promise<void>;
   /** Drops some waiting runs of a disabled or deleted evaluator; returns the number. */
   dropQueued(project: ProjectRef, evaluatorId: string): Promise<number>;
@@ -158,7 +172,10 @@ export type ScoresOptions = {
 /** Maximum runs to list: a metric may have ten thousand versions, each with a run on the event. */
 const runsMax = 100;
 
-/** Maximum runs dropped per turn, some hundred milliseconds; a larger backlog takes more turns. */
+/**
+ * Maximum runs dropped per turn. The rows are narrow: this takes some hundred milliseconds; a
+ * larger backlog takes several turns.
+ */
 const droppedMax = 10_000;
 
 /** A chunk with its project, for SQL. */

@@ -57,7 +57,9 @@ export type MetricStatus = MetricCounts & {
   readonly failuresInRowMax: number;
 };
 
-/** Both throw NOT_FOUND if the project has no such evaluator; `explain` also for an event. */
+/**
+ * Both methods throw NOT_FOUND if the project has no such evaluator; `explain` also for an event.
+ */
 export type Why = {
   /** Explains an evaluator's result on an event, or the first reason why there is none. */
   explain(project: ProjectScope, evaluatorId: string, eventId: string): Promise<WhyAnswer>;

@@ -20,7 +20,9 @@ export type Charge = {
 };
 
 export type BudgetGate = {
-  /** Returns a call's charge; undefined if no budget counts it. Fails with BUDGET_EXHAUSTED. */
+  /**
+   * Returns the charge of a call; undefined if no budget counts it. Fails with BUDGET_EXHAUSTED.
+   */
   admit(project: ProjectScope, keyId: string | undefined): Promise<Charge | undefined>;
 };
 

@@ -20,7 +20,10 @@ export type CallSignal = {
   readonly close: () => void;
 };
 
-/** Opens a call's signal; throws the reason of `client` if the client has disconnected. */
+/**
+ * Opens the signal of a call; `client` is aborted when the client disconnects. Throws its reason if
+ * that has happened already.
+ */
 export function openCallSignal(client: AbortSignal, timeoutMs: number): CallSignal {
   client.throwIfAborted();
   const controller = new AbortController();

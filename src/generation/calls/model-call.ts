@@ -44,7 +44,10 @@ export type StreamPart = {
 
 export type StreamAnswer = {
   readonly kind: "stream";
-  /** Parts that arrive together; a ProviderError if they break off. `return` ends the call. */
+  /**
+   * Parts that arrive together. Fails with a ProviderError if the provider breaks off; `return`
+   * ends the call.
+   */
   readonly parts: AsyncIterable<readonly StreamPart[]>;
 };
 

@@ -45,7 +45,10 @@ export type RecordedCall = Omit<ModelCall, "close"> & {
 };
 
 export type RecordedCalls = {
-  /** Opens a call. Fails like `ModelCalls`; BUDGET_EXHAUSTED; INVALID_ARGUMENT for a wrong id. */
+  /**
+   * Opens a call. Fails like `ModelCalls`, with BUDGET_EXHAUSTED, and with INVALID_ARGUMENT naming
+   * a malformed id.
+   */
   open(project: ProjectScope, options: RecordedCallOptions): Promise<RecordedCall>;
 };
 
@@ -56,7 +59,10 @@ export type RecordedCallsOptions = StoreGenerationParts & {
   readonly running: Pick<Running, "run">;
 };
 
-/** `ask` stores a failure before it throws it, except of a call that no provider was sent. */
+/**
+ * `ask` stores a failure before it throws it. A call that could not be sent to any provider is not
+ * stored.
+ */
 export function createRecordedCalls(options: RecordedCallsOptions): RecordedCalls {
   const { calls, running, budgets } = options;
   return {

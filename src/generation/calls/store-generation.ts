@@ -30,7 +30,10 @@ export type StoreGenerationParts = {
   readonly charge?: Charge | undefined;
 };
 
-/** Time in which an admitted project counts as active; archiving waits longer, plus a commit. */
+/**
+ * Time after admission in which the project counts as active without a check. Archiving waits
+ * longer than this time plus a commit.
+ */
 const activeMs = 10_000;
 
 /**
@@ -76,7 +79,10 @@ export function costOfAttempts(
   return others.length === 0 ? cost : others.reduce((sum, one) => sum + one, cost ?? 0);
 }
 
-/** Returns whether all attempts were refused, which is free; other failures may be billed. */
+/**
+ * Returns whether providers refused every attempt, which costs nothing. An attempt that failed
+ * otherwise may be billed.
+ */
 function isRefused({ attempts, answer }: FinishedGeneration): boolean {
   return !answer && attempts.length > 0 && attempts.every(({ status }) => isRefusal(status));
 }

@@ -56,11 +56,20 @@ export type Found = {
 
 /** Each change is audited. */
 export type Configurations = {
-  /** Creates a configuration and its first version. NAME_TAKEN; INVALID_ARGUMENT with the field. */
+  /**
+   * Creates a configuration, whose content is its first version. Throws INVALID_ARGUMENT naming the
+   * field, and NAME_TAKEN.
+   */
   create(project: ProjectScope, fields: ConfigurationFields, actor: Actor): Promise<Configuration>;
-  /** Returns configurations by name, fewer if large. INVALID_ARGUMENT names a wrong option. */
+  /**
+   * Returns configurations by name; a page of large ones may hold fewer than the limit.
+   * INVALID_ARGUMENT names a wrong option.
+   */
   list(projectId: ProjectId, options: ListConfigurationsOptions): Promise<Page<Configuration>>;
-  /** Returns a configuration with its newest content, or an environment's. Throws NOT_FOUND. */
+  /**
+   * Returns a configuration with its newest content, or with that deployed in an environment.
+   * Throws NOT_FOUND if there is none.
+   */
   get(projectId: ProjectId, id: string, env?: string): Promise<Configuration>;
   /**
    * Returns a configuration by id or name, the newest version or the one deployed in an
@@ -69,7 +78,10 @@ export type Configurations = {
   find(projectId: ProjectId, wanted: Wanted): Promise<Found>;
   /** Like `find`, in the form of a model call. */
   use(projectId: ProjectId, wanted: WantedUse): Promise<UsedConfiguration>;
-  /** Changes fields, content in a new version; returns whether any did. Throws like `create`. */
+  /**
+   * Changes the given fields; another content is a new version. Returns whether anything changed.
+   * Throws like `create` and `get`.
+   */
   update(whose: Whose, fields: ConfigurationFields): Promise<boolean>;
   /** Deletes a configuration with its deployments. Throws NOT_FOUND. */
   delete(whose: Whose): Promise<void>;

@@ -36,7 +36,10 @@ export type ConfigurationFields = {
 /** Maximum nesting of an event, less the levels around recorded parameters. */
 const depthMax = nestingDepthMax - 2;
 
-/** Returns the content of a request on top of that before. INVALID_ARGUMENT names the field. */
+/**
+ * Returns the content that a request asks for, on top of the content before. Throws
+ * INVALID_ARGUMENT naming the field.
+ */
 export function toContent(fields: ConfigurationFields, before: Content | undefined): Content {
   const { type, provider, parameters, userProperties, tags } = fields;
   const content = {

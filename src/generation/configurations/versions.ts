@@ -46,7 +46,10 @@ export type ConfigurationVersions = {
     id: string,
     names: { readonly from: string; readonly to: string },
   ): Promise<Comparison>;
-  /** Deploys a version in an environment in place of another. INVALID_ARGUMENT: a wrong one. */
+  /**
+   * Deploys a version in an environment, in place of the one deployed there. INVALID_ARGUMENT names
+   * a wrong environment.
+   */
   deploy(whose: Whose, name: string, env: string): Promise<ConfigurationVersion>;
 };
 

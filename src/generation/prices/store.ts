@@ -89,7 +89,10 @@ type EstimatedRow = {
   readonly cost_estimate: string | null;
 };
 
-/** Maximum bytes of a value: a larger one is no count or name, and thousands would fill memory. */
+/**
+ * Maximum bytes of a value: a larger one is neither a count nor a name, and thousands of them would
+ * fill the memory.
+ */
 const valueBytesMax = 10_000;
 
 function columns(sql: Sql) {

@@ -150,7 +150,10 @@ export type SizeLimits = {
   readonly openingsMax: number;
 };
 
-/** Bytes that a part counts as at least, for its overhead: parts of a byte would take gigabytes. */
+/**
+ * Minimum bytes that a part of an answer counts as. A kept part has overhead: an answer in parts of
+ * one byte would take gigabytes.
+ */
 const partBytesMin = 64;
 
 /** Maximum size of an event that is not charged; a larger one is charged until it is complete. */

@@ -24,7 +24,9 @@ export type ArchivedScope = Pick<ArchiveInput, "level" | "id" | "actor">;
 export type MoveStep = { readonly left: number; readonly isEnd: boolean };
 
 const keysPerStepMax = 500;
-/** Maximum events of an activity, at whose end the workflow gets progress, for its queries. */
+/**
+ * Maximum events of one activity; at its end the workflow, which answers queries, gets progress.
+ */
 const eventsPerActivityMax = 5_000;
 const activityMs = 5_000;
 const workflowsPerStepMax = 100;

@@ -61,7 +61,10 @@ export type TestApp = {
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } };
 const picturesFolder = resolve(import.meta.dirname, "../screenshots");
 
-/** Starts service, by command-line flags, and browser; undefined, with a word, without one. */
+/**
+ * Starts service, with command-line flags, and browser; undefined, with a word, if this machine has
+ * no browser.
+ */
 export async function startApp(
   flags: Readonly<Record<string, string>> = {},
 ): Promise<TestApp | undefined> {

@@ -108,7 +108,9 @@ export function othersThanRefusals(answers: readonly Answer[], limit: RegExp): r
   return answers.filter((one) => !limit.test(one.message) && !isLater(one)).slice(0, 3);
 }
 
-/** Floods the service with a call, then sends it alone; returns all answers, that one last. */
+/**
+ * Floods the service with a call, then sends it alone; returns all answers, the single one last.
+ */
 export async function floodAndAsk(
   service: AttackedService,
   call: Call,

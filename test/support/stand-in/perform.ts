@@ -254,7 +254,9 @@ async function write(response: ServerResponse, bytes: string | Uint8Array): Prom
   response.off("close", closed);
 }
 
-/** Time for a client to read the sent bytes, which many discard when the connection breaks. */
+/**
+ * Time for a client to read the sent bytes, which many clients discard when the connection breaks.
+ */
 const readMs = 50;
 
 /** Breaks the connection after the client has had time to read. */

@@ -10,7 +10,9 @@ const patterns = {
   trickle: /trickle-(\d+)$/,
   /** `fail-<status>`: always an error with this status. */
   fail: /fail-(\d{3})$/,
-  /** `flaky-<status>-<n>`: n such errors for a user, then a success, and again; 0: reset. */
+  /**
+   * `flaky-<status>-<n>`: n such errors for a user, then a success, then again; status 0: reset.
+   */
   flaky: /flaky-(\d+)-(\d+)$/,
   /** `flaky-event-<n>`: n streams for a user begin with an error, then a success, then again. */
   flakyEvent: /flaky-event-(\d+)$/,

@@ -2,7 +2,9 @@
 
 import type { Connection, Route, Target } from "../../../src/generation/provider.ts";
 
-/** Returns an operator's connection to an OpenAI-compatible server, but for what `over` says. */
+/**
+ * Returns a connection of the operator to an OpenAI-compatible server, but for what `over` says.
+ */
 export function connectionOf(over: Partial<Connection> = {}): Connection {
   return {
     id: over.name ?? "local",

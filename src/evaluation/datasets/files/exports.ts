@@ -42,7 +42,10 @@ export type DatasetExports = {
     dataset: { readonly datasetId: string; readonly version?: number | undefined },
     reading?: Reading,
   ): AsyncGenerator<DatapointsOfVersion, void>;
-  /** Returns the next datapoints, at most `limit` and few megabytes; undefined if deleted. */
+  /**
+   * Returns the next datapoints of a version: at most `limit`, and few megabytes. Returns undefined
+   * if the dataset was deleted.
+   */
   page(
     project: ProjectScope,
     place: PlaceInVersion,

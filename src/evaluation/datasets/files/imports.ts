@@ -173,7 +173,10 @@ type Changes = {
   readonly changed: readonly Held[];
 };
 
-/** Creates a version of each changed dataset; returns that of the import's, 0 if unchanged. */
+/**
+ * Creates one version of each dataset that has changes. Returns the version number of the import's
+ * dataset; 0 if it has no changes.
+ */
 async function addVersions(
   sql: Sql,
   projectId: string,

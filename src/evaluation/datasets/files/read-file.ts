@@ -16,7 +16,10 @@ import {
 import { type FileFormat, fileFormats, type FileMessage } from "./file-format.ts";
 
 export type FileReader = {
-  /** Yields a file's rows in batches. INVALID_ARGUMENT names a fault; OVERLOADED: too many. */
+  /**
+   * Yields the rows of a file in batches. Throws INVALID_ARGUMENT naming the fault, and OVERLOADED
+   * if too many files are read.
+   */
   read(owner: Owner, file: GivenFile, signal: AbortSignal): AsyncGenerator<Batch, void>;
 };
 

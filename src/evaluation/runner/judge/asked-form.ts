@@ -60,7 +60,9 @@ const kinds: {
   },
 };
 
-/** Returns the schema of an answer: the explanation first, so that the score follows from it. */
+/**
+ * Returns the schema of an answer. The explanation comes first, so that the score follows from it.
+ */
 function schemaOf(score: JsonObject): JsonObject {
   return {
     type: "object",

@@ -104,7 +104,10 @@ function optionsLeft(options: JsonObject, refusal: JudgeRefusal): JsonObject | u
   return Object.fromEntries(Object.entries(options).filter(([name]) => !named.includes(name)));
 }
 
-/** Converts a refusal: INVALID_ARGUMENT to MODEL, since the reader passed no argument. */
+/**
+ * Converts a refusal. A reader of the failure passed no argument, so INVALID_ARGUMENT becomes
+ * MODEL.
+ */
 function toFailure({ reason, message }: JudgeRefusal, output: string): RunResult {
   return failure(reason === "INVALID_ARGUMENT" ? "MODEL" : reason, message, output);
 }

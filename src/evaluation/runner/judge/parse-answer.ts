@@ -50,7 +50,10 @@ function fromBrackets(answer: string): Found | undefined {
 /** Emphasis that begins before a score and ends after it, as in `**[[4]]**`. */
 const emphasis = /(^|\s)[*_`]+$/;
 
-/** Label at a line's start before a score, as `Final score:`; no part of the explanation. */
+/**
+ * Label at the start of a line and directly before a score, such as `Final score:`; not part of the
+ * explanation.
+ */
 const label =
   /(?:^|\n)[^\w\n]*(?:(?:final|overall) )?(?:score|rating|verdict|grade|answer|result)[^\w\n]*$/i;
 
@@ -91,7 +94,9 @@ function innerJson(answer: string): string {
   return answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1);
 }
 
-/** Reads an answer that is only a score, which is no text: any answer would be one. */
+/**
+ * Reads an answer that is only a score. Text scores are excluded, because any answer would be one.
+ */
 function bare(answer: string, rule: ScoreRule): Found | undefined {
   if (rule.return_type === "string") return undefined;
   const value = readText(answer, rule);

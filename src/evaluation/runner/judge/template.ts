@@ -27,7 +27,9 @@ export type FilledTemplate = {
   readonly absent: readonly string[];
 };
 
-/** Maximum key look-ups of a filling: each reading of each path may find a value. */
+/**
+ * Maximum key look-ups of one filling: an event may have a value at every reading of every path.
+ */
 const triesMax = 200_000;
 
 const eventName = "event";

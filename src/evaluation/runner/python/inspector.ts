@@ -10,7 +10,10 @@ import { composeMessage } from "./message.ts";
 import type { Guest } from "./process.ts";
 
 export type Inspector = {
-  /** Parses code by turns of organizations and projects. OVERLOADED, SANDBOX_UNAVAILABLE. */
+  /**
+   * Parses code. Organizations take turns, and projects inside them. Throws OVERLOADED and
+   * SANDBOX_UNAVAILABLE.
+   */
   inspect(code: string, owner: Owner): Promise<Inspection>;
   close(): void;
 };

@@ -28,7 +28,9 @@ export type Launch = {
   readonly limits: SandboxLimits;
 };
 
-/** `snapshot` writes the memory after Python's start to stdout; `serve` answers messages. */
+/**
+ * `snapshot` writes the memory after Python's start to standard output; `serve` answers messages.
+ */
 export type Task = "snapshot" | "serve";
 
 export type LaunchCommand = {

@@ -37,7 +37,10 @@ export type AskOptions = {
 };
 
 export type Guest = {
-  /** Waits for the line that begins with the id, one at a time; without one kills the process. */
+  /**
+   * Waits for the line that begins with the id. One at a time; without an answer the process is
+   * killed.
+   */
   readonly ask: (options: AskOptions) => Promise<GuestReply>;
   readonly isAlive: () => boolean;
   /** Adds a listener to the end of the process, for any cause. */

@@ -21,9 +21,15 @@ export type PythonSandboxOptions = {
   readonly limits: SandboxLimits;
   /** Maximum open evaluators. The idle processes and the one for inspections are extra. */
   readonly processesMax: number;
-  /** Minimum processes kept ready; grows under demand, up to half of `processesMax`. */
+  /**
+   * Minimum processes kept ready for the next evaluators. Under demand it grows, up to half of
+   * `processesMax`.
+   */
   readonly idleMin: number;
-  /** Folder of the snapshot, created if absent; if run as root, other accounts must enter it. */
+  /**
+   * Folder of the snapshot, created if absent. If run as root, other accounts must be able to enter
+   * it.
+   */
   readonly cacheFolder: string;
   readonly logger: Pick<Logger, "info" | "warn">;
 };
@@ -38,7 +44,10 @@ export type OpenOptions = {
 export type PythonSandbox = {
   /** Parses code and reports everything that is known without running it. */
   inspect(code: string, options?: Pick<OpenOptions, "owner">): Promise<Inspection>;
-  /** Opens an evaluator. Throws OVERLOADED if no place is free in time, or SHUTTING_DOWN. */
+  /**
+   * Opens an evaluator in a place. Throws OVERLOADED if no place becomes free in time, and
+   * SHUTTING_DOWN after `close`.
+   */
   open(code: string, options?: OpenOptions): Promise<PythonSession>;
   /** Returns whether the idle pool is full. */
   readonly isWarm: () => boolean;

@@ -29,7 +29,10 @@ export type OpenSessionOptions = {
   readonly leave: Leave;
 };
 
-/** Bounds of an event's time on a busy machine, `wallMs` times and plus; the smaller applies. */
+/**
+ * Bounds of an event's time on a busy machine, as a factor of `wallMs` and as an addition to it;
+ * the smaller bound applies.
+ */
 const longestFactor = 6;
 const longestMsMore = 60_000;
 

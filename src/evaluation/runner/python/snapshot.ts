@@ -27,7 +27,10 @@ const suffix = ".snapshot";
 
 const makingMs = 120_000;
 
-/** Returns the launch of processes; makes an absent snapshot. Throws SANDBOX_UNAVAILABLE. */
+/**
+ * Returns the launch of processes, after making the snapshot if the folder has none of this
+ * installation. Throws SANDBOX_UNAVAILABLE.
+ */
 export async function prepareLaunch({ limits, cacheFolder }: PrepareOptions): Promise<Launch> {
   const installation = findInstallation();
   const packages = await listPackages(installation.packages);
@@ -128,7 +131,9 @@ async function writeMemory(launch: Launch, path: string): Promise<void> {
   }
 }
 
-/** Returns the account of processes: for root, `nobody` if that account can read their files. */
+/**
+ * Returns the account of processes: for root it is `nobody`, if that account can read their files.
+ */
 async function findAccount({ installation, packages, snapshot }: Launch) {
   if (process.getuid?.() !== 0) return undefined;
   const { deno, pyodide, guest } = installation;

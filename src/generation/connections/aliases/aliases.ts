@@ -33,7 +33,11 @@ export type PutAliasOptions = {
 
 /** Each change is audited and announced to every server when it commits. */
 export type Aliases = {
-  /** Creates or replaces an alias. INVALID_ARGUMENT names the field; NOT_FOUND: archived scope. */
+  /**
+   * Creates or replaces an alias of a scope.
+   *
+   * Fails with INVALID_ARGUMENT naming the field, and with NOT_FOUND if the scope was archived.
+   */
   put(options: PutAliasOptions): Promise<Alias>;
   /** Returns the aliases of this scope only, by name; INVALID_ARGUMENT names a wrong option. */
   list(scope: Scope, page: PageRequest): Promise<Page<Alias>>;
@@ -41,7 +45,10 @@ export type Aliases = {
   get(scope: Scope, name: string): Promise<Alias>;
   /** Deletes an alias and returns its last state. Fails like `get`. */
   delete(scope: Scope, name: string, actor: Actor): Promise<Alias>;
-  /** Returns a project's aliases; of equal names, the one nearest to the project. */
+  /**
+   * Returns the aliases of a project; of equal names, the project's before its workspace's before
+   * its organization's.
+   */
   aliasesFor(project: ProjectScope): Promise<readonly UsableAlias[]>;
 };
 

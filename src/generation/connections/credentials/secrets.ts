@@ -47,7 +47,10 @@ export function keptOf(
   return secretNames.filter((name) => fields[name] === undefined);
 }
 
-/** Throws if the destination of kept secrets changes: their owner did not choose the new place. */
+/**
+ * Throws if the destination changes while secrets are kept: a stored secret must not be sent to a
+ * place that its owner did not choose.
+ */
 export function assertNotMoved(
   before: CredentialRow,
   settings: Settings,

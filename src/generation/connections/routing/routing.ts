@@ -41,7 +41,10 @@ export type RoutingOptions = {
 const ageMsMax = 30_000;
 /** Connections with secrets, and aliases: up to 12 MB for a project, usually some kB. */
 const bytesMaxDefault = 64_000_000;
-/** Subjects that clear the cache. `providers:` has an owner, whose heirs are not known here. */
+/**
+ * Subjects that clear the whole cache. `providers:` carries an owner's id; which projects inherit
+ * from the owner is not known here.
+ */
 const forgotten = /^(\*$|providers:)/;
 
 export function createRouting(options: RoutingOptions): Routing {

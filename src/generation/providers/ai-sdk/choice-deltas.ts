@@ -111,7 +111,9 @@ function createReasoning(target: Target) {
       return [toDelta({ reasoning_content: part.delta })];
     },
 
-    /** Returns all signed blocks in one delta: clients that merge deltas keep the last value. */
+    /**
+     * Returns all signed blocks in one delta: clients that merge deltas keep only the last value.
+     */
     signed(): readonly ChoiceDelta[] {
       const all = [...blocks.values()].map(({ text, metadata }) => toReasoning(text, metadata));
       const extra = toReasoningExtra(all);

@@ -5,7 +5,10 @@ import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.js"
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** Reason of the service, such as `NOT_FOUND`; `UNREACHABLE` without an answer. */
+  /**
+   * Reason of the service, such as `NOT_FOUND` or `INVALID_FILTER`; `UNREACHABLE` without an
+   * answer.
+   */
   readonly errorCode: string;
   /** Name of the requested field if no event has a value in it; undefined for other errors. */
   readonly unrecordedField: string | undefined;

@@ -13,7 +13,10 @@ export type FileRequest = {
   readonly onBytes: (bytes: number) => void;
 };
 
-/** Reads a file, after a sign-in if one is due; a stream that breaks off is an ApiError too. */
+/**
+ * Reads a file, after the next sign-in if the sign-in has ended. Fails with an ApiError, also when
+ * the stream breaks off.
+ */
 export async function readFile(request: FileRequest): Promise<Blob> {
   const { accept, signal, onBytes } = request;
   try {

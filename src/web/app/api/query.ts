@@ -112,7 +112,10 @@ function refreshMsAfter(
   return Math.max(refreshMs, refusedRefreshMs);
 }
 
-/** Returns a table's props to read on near its end: none after a failure, or it asks for ever. */
+/**
+ * Returns the props of a table that reads the next page near its end: none after a failure, which
+ * would be asked for again and again.
+ */
 export function useMore({ error, fetchNextPage, hasNextPage, isFetchingNextPage }: Pages) {
   const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   return {

@@ -38,7 +38,10 @@ export function guardCalls(newGuard: Guard): void {
   guard = newGuard;
 }
 
-/** Waits for a sign-in after an answer that found nothing; resolves to whether to call again. */
+/**
+ * Waits, after an answer that found nothing, for the next sign-in. Resolves to whether the call is
+ * worth sending again.
+ */
 export function hasSignedInAgain(signal: AbortSignal): Promise<boolean> {
   return guard(signal);
 }

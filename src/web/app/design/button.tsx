@@ -10,7 +10,9 @@ export type ButtonProps = ComponentProps<"button"> & {
   readonly variant?: "primary" | "secondary" | "ghost" | "danger";
   readonly size?: "small" | "medium";
   readonly icon?: ReactNode;
-  /** Text in place of the label while work runs; keeps the button from being pressed again. */
+  /**
+   * Text in place of the label while work runs; keeps the button from being pressed again.
+   */
   readonly busyLabel?: string | false | undefined;
   /** Renders the child element, such as a Link, with the look of a button. */
   readonly asChild?: boolean;

@@ -145,7 +145,9 @@ function listen(plot: UPlot, props: () => PlotProps): void {
   });
 }
 
-/** Returns the position of the series under the pointer: the bar there, or the closest line. */
+/**
+ * Returns the position of the series under the pointer: the bar that holds it, or the closest line.
+ */
 function nearestSeries(plot: UPlot, kind: "line" | "bar"): number {
   const { idx, top = 0 } = plot.cursor;
   const drawn = plot.data.slice(1).map((values) => values[idx ?? -1] ?? null);

@@ -66,7 +66,10 @@ export type ReadStateProps = {
   readonly isInline?: boolean;
 };
 
-/** The state of a read in place of the answer, or above the last one; nothing once it is there. */
+/**
+ * The state of a read: that it is awaited, or its error, in place of the answer or above the last
+ * one; nothing once there is an answer.
+ */
 export function ReadState({ read, what, isInline = read.data !== undefined }: ReadStateProps) {
   const { error, data, refetch } = read;
   if (error) {

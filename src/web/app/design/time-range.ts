@@ -33,7 +33,9 @@ function isWhole(value: unknown, max: number): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= max;
 }
 
-/** Steps that the start of a moving range is rounded to, so that a question is asked again. */
+/**
+ * Steps to which the start of a moving range is rounded, so that the same question is asked again.
+ */
 const stepMs = 60_000;
 
 /** Returns the bounds in Unix milliseconds; a range up to now has no end. */

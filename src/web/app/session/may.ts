@@ -17,7 +17,10 @@ export type Place = {
 
 export type Grants = readonly Pick<MyGrant, "scopeType" | "scopeId" | "permissions">[];
 
-/** Returns whether grants permit a call in a scope; undefined if an unknown scope decides. */
+/**
+ * Returns whether the grants permit a call in a scope; undefined if that depends on a scope above
+ * it whose id is not known.
+ */
 export function mayCall(grants: Grants, method: DescMethod, place: Place): boolean | undefined {
   const permission = getOption(method, access).permission.replace("{scope}", place.level);
   const answers = grants

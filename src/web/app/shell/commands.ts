@@ -12,7 +12,10 @@ export type Command = {
   readonly title: string;
   /** Heading in the palette and among the keys; default `This page`. */
   readonly group?: string;
-  /** Keys: `mod+k`, `j`, or in turn `g t`; without `mod` they do nothing while one types. */
+  /**
+   * Keys: `mod+k`, `shift+d`, `j`, or one after another, `g t`. Keys without `mod` do nothing while
+   * one types into a field.
+   */
   readonly keys?: string;
   /** More words to find it by. */
   readonly words?: string;

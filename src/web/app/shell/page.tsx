@@ -12,7 +12,9 @@ export type PageProps = {
   readonly actions?: ReactNode;
   /** A line of filters and totals under the title. */
   readonly toolbar?: ReactNode;
-  /** `fixed`: content that scrolls itself, such as a table. `read`: a column of text and fields. */
+  /**
+   * `fixed`: the content scrolls by itself, such as a table. `read`: a column of text and fields.
+   */
   readonly layout?: "fixed" | "read";
   readonly children: ReactNode;
 };

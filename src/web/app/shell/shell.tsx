@@ -33,7 +33,10 @@ export function useIsNarrowWindow(): boolean {
   );
 }
 
-/** Shows the app to people who are signed in, the sign-in to others; reference and docs to all. */
+/**
+ * Shows the app to people who are signed in, and the way to sign in to others; both read the
+ * reference and the docs.
+ */
 export function Root() {
   const signIn = useSignIn();
   const isReference = useLocation().pathname.startsWith("/reference");

@@ -41,7 +41,9 @@ export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, () => theme);
 }
 
-/** Returns whether the page is dark; charts and editors draw with colours that they read then. */
+/**
+ * Returns whether the page is dark now; charts and editors draw with colours that they read then.
+ */
 export function useIsDark(): boolean {
   return useSyncExternalStore(subscribe, () =>
     theme === "system" ? systemIsDark.matches : theme === "dark",

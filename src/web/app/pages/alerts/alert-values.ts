@@ -19,7 +19,10 @@ export const chartAggregations: Readonly<Record<string, string>> = {
 
 export type Condition = Pick<Alert, "alertType" | "aggregation" | "projections" | "frequency">;
 
-/** Returns how an alert's values are written: counts, percent, or as its (first) measure. */
+/**
+ * Returns how values of an alert are written: counts of events, percent, or as the measure;
+ * default: the first measure.
+ */
 export function formatOfAlert(
   alert: Condition,
   projection = alert.projections[0],

@@ -160,7 +160,10 @@ export function aggregationOf({ projection, aggregation }: Draft): string {
   return projection === "event_count" ? "COUNT" : aggregation;
 }
 
-/** Returns what a measure sets in a draft: a rate is an average, as its percentiles are 0 or 1. */
+/**
+ * Returns the fields of a draft that a measure sets. A rate is an average: the percentile that the
+ * form begins with would be 0 or 1.
+ */
 export function withMeasure(projection: string): Partial<Draft> {
   return { projection, ...(projection === "error_rate" && { aggregation: "AVERAGE" }) };
 }

@@ -2,7 +2,10 @@
 
 const binsCount = 12;
 
-/** Counts values in bins of equal width from the least to the greatest; one bin if equal. */
+/**
+ * Counts values in bins of equal width between the least and the greatest; in one bin if these are
+ * equal.
+ */
 export function toBins(values: readonly number[]): readonly number[] {
   if (values.length === 0) return [];
   const least = values.reduce((a, b) => Math.min(a, b));

@@ -14,7 +14,10 @@ export const statusTones: Readonly<Record<string, Tone>> = {
   failed: "bad",
 };
 
-/** Says how two runs differ: `better by 0.08, 95 % CI 0.02 to 0.14, paired t-test, n = 120`. */
+/**
+ * Says how two runs differ by a metric, such as `better by 0.08, 95 % CI 0.02 to 0.14, paired
+ * t-test, n = 120`.
+ */
 export function formatDifference({ pairedTest, better, difference }: RunMetricComparison): string {
   if (!pairedTest) {
     if (difference === undefined) return "nothing to compare";
@@ -45,7 +48,10 @@ export function isClear({ pairedTest }: RunMetricComparison): boolean {
 
 type NamedMetric = { readonly metricName: string; readonly eventName: string };
 
-/** Returns how to name a run's metric: with its event where it scored events of several names. */
+/**
+ * Returns the function that names a metric among those of a run: with its event where the same
+ * metric scored events of several names.
+ */
 export function namesOf(metrics: readonly NamedMetric[]): (metric: NamedMetric) => string {
   const counts = new Map<string, number>();
   for (const { metricName } of metrics) counts.set(metricName, (counts.get(metricName) ?? 0) + 1);

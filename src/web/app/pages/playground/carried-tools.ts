@@ -131,7 +131,10 @@ export function carryParameters(settings: Fields): CarriedParameters {
   };
 }
 
-/** Settings without effect, held elsewhere by the draft, or of senders, as LangChain's `_type`. */
+/**
+ * Settings that change no answer, that the draft holds elsewhere, or that senders add, such as
+ * LangChain's `_type`.
+ */
 const quietSettings = [
   "_type",
   "id",

@@ -7,7 +7,10 @@ import { createSummaries, useSummaries } from "../traces/use-summaries.ts";
 
 const store = createSummaries({ name: "session-ids", chunkSize: 100, read: readSessionIds });
 
-/** Returns how to find an event's session id: undefined while it is read, null without one. */
+/**
+ * Returns a function that finds the id of an event's session: undefined while it is read, null
+ * without one.
+ */
 export function useSessionIds(
   eventIds: readonly string[],
 ): (eventId: string) => string | null | undefined {

@@ -31,7 +31,10 @@ const showDocument = library as (options: {
   readonly onComplete: () => void;
 }) => unknown;
 
-/** Shows the service's operations in an element, then calls `onShown`; returns how to end it. */
+/**
+ * Shows the operations of this service in an element, and calls `onShown` when they are there.
+ * Returns the function that ends it.
+ */
 export function showOperations(element: HTMLElement, onShown: () => void): () => void {
   const watch = new MutationObserver(() => mend(element));
   watch.observe(element, { childList: true, subtree: true });

@@ -23,7 +23,10 @@ export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns a command that asks the same of the API, with the key in the reader's environment. */
+/**
+ * Returns a command that asks the same of the API. The key is the reader's own, from the
+ * environment: nothing secret is in the text.
+ */
 export function formatCurl(origin: string, question: Question): string {
   const { tab, filters, from, to } = question;
   const dateRange = { $gte: from, ...(to !== undefined && { $lte: to }) };

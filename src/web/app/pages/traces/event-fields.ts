@@ -9,7 +9,10 @@ type IsOffered = (name: string, eventTypes: ReadonlySet<string>) => boolean;
 
 const isAny = (): boolean => true;
 
-/** Returns fields with the types of their events, empty until read. `isOffered` is stable. */
+/**
+ * Returns the fields with the types of the events that have them; empty until they are read.
+ * `isOffered` is stable between renders.
+ */
 export function useEventFields(isOffered: IsOffered = isAny): readonly CatalogueField[] {
   const { data } = useRpc(ExportService.method.getEventSchema, {}, { staleMs: 60_000 });
   return useMemo(() => {

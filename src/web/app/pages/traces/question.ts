@@ -70,7 +70,10 @@ export const sessionTotals = {
   has_feedback: "boolean",
 } as const;
 
-/** Returns filters of sessions as filters of events: of totals only errors, as events with one. */
+/**
+ * Returns filters of sessions as filters of events: totals are left out, except that sessions with
+ * errors have events with one.
+ */
 export function toEventFilters(filters: readonly FilterRow[]): readonly FilterRow[] {
   const kept = filters.filter(({ field }) => !Object.hasOwn(sessionTotals, field));
   const asksForErrors = filters.some(

@@ -27,7 +27,10 @@ export function nameOf({ session, summary }: SessionRow): string {
   return session.eventName === unnamed ? (summary?.callName ?? unnamed) : session.eventName;
 }
 
-/** Summary of an event; undefined while it is read, null if it is too large or unreadable. */
+/**
+ * Summary of an event; undefined while its payload is on its way, null if it is too large or could
+ * not be read.
+ */
 export type EventRow = {
   readonly event: Event;
   readonly summary: EventSummary | null | undefined;
