@@ -3,30 +3,25 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { createUuid } from "../../src/base/ids.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import { givenTestDatabase } from "../support/database.ts";
-import { type Proxy, startProxy } from "../support/proxy.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { startProxy } from "../support/proxy.ts";
+import { startService } from "../support/service.ts";
 
-const europe = givenTestDatabase();
-let proxy: Proxy;
-let service: TestService;
+const europe = await createTestDatabase();
+afterAll(() => europe.drop());
+const proxy = await startProxy(europe.url);
+
+// The service has to start without the cluster.
+await proxy.shut();
+const service = await startService({ clusters: JSON.stringify({ eu: proxy.url }) });
 /** The key of a project on the cluster `eu`; the service's own project is on `default`. */
-let europeanKey: string;
-
-beforeAll(async () => {
-  proxy = await startProxy(europe.url);
-  // The service has to start without the cluster.
-  await proxy.shut();
-  service = await startService({ clusters: JSON.stringify({ eu: proxy.url }) });
-  const { orgId, projectKey } = service.otherProject;
-  europeanKey = projectKey;
-  await service.database.sql()`
-    update dataplanes set cluster_id = 'eu' where org_id = ${orgId}`;
-});
+const { orgId, projectKey: europeanKey } = service.otherProject;
+await service.database.sql()`
+  update dataplanes set cluster_id = 'eu' where org_id = ${orgId}`;
 
 afterAll(async () => {
   await service.stop();

@@ -13,18 +13,12 @@ import { startService, type TestService } from "../support/service.ts";
 import { type Credential, withKey, withSignIn } from "../support/tenants.ts";
 
 /** As most deployments are. */
-let service: TestService;
+const service = await startService();
+const euUrl = await createDatabase("template1");
 /** Where data planes are placed by hand, on two clusters. */
-let manual: TestService;
-let euUrl: string;
-
-beforeAll(async () => {
-  service = await startService();
-  euUrl = await createDatabase("template1");
-  manual = await startService({
-    "dataplane-assignment": "manual",
-    clusters: JSON.stringify({ eu: euUrl }),
-  });
+const manual = await startService({
+  "dataplane-assignment": "manual",
+  clusters: JSON.stringify({ eu: euUrl }),
 });
 
 afterAll(async () => {

@@ -16,49 +16,42 @@ import {
   createGrpcWebTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import type { KeyKind } from "../../src/access/principal.ts";
 import { createOrgKey } from "../../src/commands/credentials.ts";
 import { formatTimeText } from "../../src/transport/rest/answer-times.ts";
-import { givenStarted } from "../support/given.ts";
 import { givenAKey } from "../support/keys.ts";
 import { encryptionKeyFlag } from "../support/alerts.ts";
 import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { nowhere } from "./access-rows.ts";
 import type { Case, Request } from "./golden-case.ts";
 import { cases, sessionId } from "./golden-cases.ts";
 
-let service: TestService;
-const standIn = givenStarted(startOpenAiStandIn);
-let sessions: Http2SessionManager;
-let transports: Readonly<Record<TransportName, Transport>>;
-
 const transportNames = ["Connect JSON", "Connect binary", "gRPC", "gRPC-Web"] as const;
 type TransportName = (typeof transportNames)[number];
 
-beforeAll(async () => {
-  const openai = { provider: "openai", base_url: standIn.url, api_key: "sk-golden" };
-  service = await startService({
-    providers: JSON.stringify({ openai }),
-    "encryption-keys": encryptionKeyFlag,
-    "webhook-private-hosts": new URL(nowhere).host,
-  });
-  sessions = new Http2SessionManager(service.url);
-  const http2 = { baseUrl: service.url, httpVersion: "2", sessionManager: sessions } as const;
-  transports = {
-    "Connect JSON": createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
-    "Connect binary": createConnectTransport({ ...http2, useBinaryFormat: true }),
-    gRPC: createGrpcTransport({ baseUrl: service.url, sessionManager: sessions }),
-    "gRPC-Web": createGrpcWebTransport({ baseUrl: service.url, httpVersion: "1.1" }),
-  };
+const standIn = await startOpenAiStandIn();
+const openai = { provider: "openai", base_url: standIn.url, api_key: "sk-golden" };
+const service = await startService({
+  providers: JSON.stringify({ openai }),
+  "encryption-keys": encryptionKeyFlag,
+  "webhook-private-hosts": new URL(nowhere).host,
 });
-
+const sessions = new Http2SessionManager(service.url);
+const http2 = { baseUrl: service.url, httpVersion: "2", sessionManager: sessions } as const;
+const transports: Readonly<Record<TransportName, Transport>> = {
+  "Connect JSON": createConnectTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+  "Connect binary": createConnectTransport({ ...http2, useBinaryFormat: true }),
+  gRPC: createGrpcTransport({ baseUrl: service.url, sessionManager: sessions }),
+  "gRPC-Web": createGrpcWebTransport({ baseUrl: service.url, httpVersion: "1.1" }),
+};
 afterAll(async () => {
   sessions.abort();
   await service.stop();
+  await standIn.stop();
 });
 
 type Stage = {

@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import { createAccessChanges } from "../../src/access/changes/changes.ts";
 import { createPeople, type People } from "../../src/access/people.ts";
@@ -13,7 +13,7 @@ import { createLogger } from "../../src/base/logger.ts";
 import type { Browser, BrowserAnswer } from "../support/browser.ts";
 import type { Account } from "../support/identity-provider.ts";
 import { patience } from "../support/patience.ts";
-import { type SignInSetup, startSignIn } from "../support/sign-in.ts";
+import { startSignIn } from "../support/sign-in.ts";
 
 const accounts: Record<string, Account> = {
   ana: { email: "ana@example.org" },
@@ -24,18 +24,12 @@ const accounts: Record<string, Account> = {
 const anOperator = { type: "operator", id: "op", name: "op" } as const;
 const builtInPath = new URL("../../src/access/roles/roles.yaml", import.meta.url);
 
-let folder: string;
-let manifestPath: string;
-let setup: SignInSetup;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waggle-roles-"));
-  manifestPath = join(folder, "roles.yaml");
-  const groups = "groups: [{ group: operators, role: system_admin, level: system }]";
-  const builtIn = await readFile(builtInPath, "utf8");
-  await writeFile(manifestPath, builtIn.replace("groups: []", groups));
-  setup = await startSignIn({ accounts, flags: { "roles-manifest": manifestPath } });
-});
+const folder = await mkdtemp(join(tmpdir(), "waggle-roles-"));
+const manifestPath = join(folder, "roles.yaml");
+const groups = "groups: [{ group: operators, role: system_admin, level: system }]";
+const builtIn = await readFile(builtInPath, "utf8");
+await writeFile(manifestPath, builtIn.replace("groups: []", groups));
+const setup = await startSignIn({ accounts, flags: { "roles-manifest": manifestPath } });
 
 afterAll(async () => {
   await setup.stop();

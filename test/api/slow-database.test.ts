@@ -1,51 +1,41 @@
 // What callers see when a statement takes longer than it may. Source: docs/decisions.md, 10.
 
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Core, createCore } from "../../src/compose/core.ts";
+import { afterAll, expect, test } from "vitest";
+import { createCore } from "../../src/compose/core.ts";
 import { createApp } from "../../src/compose/service.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { createSandbox } from "../../src/commands/sandbox.ts";
 import { readConfig } from "../../src/config.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
-import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import { givenTestDatabase, openTestClusters } from "../support/database.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
+import { createTestDatabase, openTestClusters } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";
 import { givenAProject } from "../support/project.ts";
 
-const given = givenTestDatabase();
-let database: Database;
-let core: Core;
-let app: Awaited<ReturnType<typeof createApp>>;
-let url: string;
-let key: string;
-let unlock: () => void;
-let locked: Promise<void>;
+const given = await createTestDatabase();
+afterAll(() => given.drop());
+const database = openDatabase({ url: given.url, statementTimeoutMs: 200 });
+const config = readConfig({ port: "0", "operator-port": "0" }, {});
+const logger = createLogger("fatal");
+const clusters = openTestClusters(database);
+const sandbox = createSandbox(config, logger);
+const beside = { logger, metrics: createMetrics("serve"), sandbox };
+const core = await createCore({ config, database, clusters, ...beside });
+const app = await createApp(core);
 
-beforeAll(async () => {
-  database = openDatabase({ url: given.url, statementTimeoutMs: 200 });
-  const config = readConfig({ port: "0", "operator-port": "0" }, {});
-  const logger = createLogger("fatal");
-  const clusters = openTestClusters(database);
-  const sandbox = createSandbox(config, logger);
-  const beside = { logger, metrics: createMetrics("serve"), sandbox };
-  core = await createCore({ config, database, clusters, ...beside });
-  app = await createApp(core);
-  ({ url } = await app.listen());
-  const project = await givenAProject(given.database, "demo");
-  key = (await givenAKey(given.database, project, { kind: "project" })).secret;
-  const released = Promise.withResolvers<void>();
-  const isLocked = Promise.withResolvers<void>();
-  unlock = released.resolve;
-  locked = given.database.transaction(async (sql) => {
-    await sql`lock table events, session_totals, event_fields in access exclusive mode`;
-    isLocked.resolve();
-    await released.promise;
-  });
-  await isLocked.promise;
+const { url } = await app.listen();
+const project = await givenAProject(given.database, "demo");
+const { secret: key } = await givenAKey(given.database, project, { kind: "project" });
+const released = Promise.withResolvers<void>();
+const isLocked = Promise.withResolvers<void>();
+const locked = given.database.transaction(async (sql) => {
+  await sql`lock table events, session_totals, event_fields in access exclusive mode`;
+  isLocked.resolve();
+  await released.promise;
 });
-
+await isLocked.promise;
 afterAll(async () => {
-  unlock();
+  released.resolve();
   await locked;
   await app.close();
   await core.close();

@@ -1,7 +1,7 @@
 // Estimates of cost on stored events: made at every write, kept when the event is moved, and made
 // anew by recost. Source: docs/decisions.md, 18.2.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createEstimateCost } from "../../src/generation/prices/event-usage.ts";
@@ -10,31 +10,16 @@ import { createPrices } from "../../src/generation/prices/prices.ts";
 import { recost } from "../../src/generation/prices/recost.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { CostEstimate, EstimateCost, EventWrite } from "../../src/tracing/events/event.ts";
-import { createEvents, type Events } from "../../src/tracing/events/events.ts";
-import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
+import { createRecorder } from "../../src/tracing/events/record.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
+import { givenARecorder } from "../support/recorder.ts";
 
 const estimateCost = createEstimateCost(createPrices());
 const atMs = Date.UTC(2026, 5, 1);
 const span = { fromUs: atMs * 1000, toUs: (atMs + 1_000_000) * 1000 };
 
-const own = givenTestDatabase();
-let recorder: Recorder;
-let events: Events;
-let sessions: Sessions;
-
-beforeAll(async () => {
-  const { database } = own;
-  const fields = createFieldCatalogue({ database });
-  recorder = createRecorder({ database, fields, estimateCost });
-  events = createEvents(database, recorder);
-  sessions = createSessions({ database, recorder, fields });
-});
-
-afterAll(() => recorder.drain());
+const { database, recorder, events, sessions } = await givenARecorder({ estimateCost });
 
 function aCall(fields: Partial<EventWrite> = {}): EventWrite {
   return {
@@ -57,7 +42,7 @@ async function estimateOf(projectId: ProjectId, eventId: string) {
 
 describe("an event's estimate", () => {
   test("is stored beside what its sender says it cost, and is in no sum", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const call = aCall({ metadata: { prompt_tokens: 1_000, completion_tokens: 100, cost: 7 } });
     const other = aCall({ session_id: call.session_id ?? "" });
     await recorder.record(projectId, [call, other]);
@@ -71,7 +56,7 @@ describe("an event's estimate", () => {
   });
 
   test("is null on events that have none", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const tool = aCall({ event_type: "tool" });
     const uncounted = aCall({ metadata: {} });
     await recorder.record(projectId, [tool, uncounted]);
@@ -82,7 +67,7 @@ describe("an event's estimate", () => {
   });
 
   test("is that of the whole event, however its parts come in", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const [late, early, twice] = [aCall({ metadata: {} }), aCall({ metadata: {} }), aCall()];
     const tokens = { metadata: { prompt_tokens: 1_000, completion_tokens: 100 } };
     await recorder.enrich(projectId, { event_id: early.event_id, ...tokens });
@@ -96,7 +81,7 @@ describe("an event's estimate", () => {
   });
 
   test("follows every change of the event, and goes when there is nothing to price", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const { event_id, ...call } = aCall();
     const update = (metadata: JsonObject) => recorder.update(projectId, { event_id, metadata });
     await recorder.record(projectId, [{ event_id, ...call }]);
@@ -116,12 +101,12 @@ describe("an event's estimate", () => {
   });
 
   test("goes into the archive with its event", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     await recorder.record(projectId, [aCall()]);
-    const archive = createEventArchive(() => own.database);
+    const archive = createEventArchive(() => database);
     while ((await archive.moveSome({ projectId, clusterId: "default" })) > 0);
 
-    const rows = await own.database.sql()`
+    const rows = await database.sql()`
       select cost_estimate from archived_events
       where project_id = ${projectId} and event_type = 'model'`;
     expect(rows).toEqual([{ cost_estimate: known }]);
@@ -136,27 +121,26 @@ describe("recost", () => {
 
   /** Stores events as a service with another price table did. */
   async function givenOutdated(projectId: ProjectId, writes: readonly EventWrite[]): Promise<void> {
-    const { database } = own;
     const fields = createFieldCatalogue({ database });
     const older = createRecorder({ database, fields, estimateCost: outdated });
     await older.record(projectId, writes);
   }
 
   const run = (projectId: ProjectId, applies: boolean) =>
-    recost({ database: own.database, projectId, span, estimateCost, applies });
+    recost({ database, projectId, span, estimateCost, applies });
 
   type Row = { readonly estimate: CostEstimate | null; readonly others: string };
 
   /** Returns the estimates of a project's events, and a hash of everything else of each. */
-  const rowsOf = (projectId: string) => own.database.sql()<Row[]>`
+  const rowsOf = (projectId: string) => database.sql()<Row[]>`
     select cost_estimate as estimate, md5((to_jsonb(e) - 'cost_estimate')::text) as others
     from events as e
     where project_id = ${projectId}
     order by event_id`;
 
   test("reports before and after, and changes nothing unless it is told to", async () => {
-    const projectId = await createTestProject(own.database);
-    const other = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
+    const other = await createTestProject(database);
     const unpriced = aCall({ config: { model: "mine", provider: "openai" } });
     const tool = aCall({ event_type: "tool" });
     await givenOutdated(projectId, [aCall(), aCall(), unpriced, tool, aCall({ metadata: {} })]);
@@ -187,7 +171,7 @@ describe("recost", () => {
   });
 
   test("takes the events of the span alone, page after page", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const times = [-1, 0, 1, 999_999, 1_000_000].map((offset) => atMs + offset);
     const edge = times.map((start_time) => aCall({ start_time, session_id: "s" }));
     // More than a page, most of one time.
@@ -207,7 +191,7 @@ describe("recost", () => {
   });
 
   test("estimates what stands there when writers are at work at the same time", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const calls = Array.from({ length: 300 }, () => aCall({ session_id: "s" }));
     await givenOutdated(projectId, calls);
     const metadata = { completion_tokens: 200 };
@@ -224,7 +208,7 @@ describe("recost", () => {
   });
 
   test("has a bounded number of rows, whatever senders call their models", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const calls = Array.from({ length: 600 }, (_, index) =>
       aCall({ config: { model: `m${index}` }, session_id: "s" }),
     );
@@ -239,7 +223,7 @@ describe("recost", () => {
   });
 
   test("reads no large value, and takes it for none as the service does", async () => {
-    const projectId = await createTestProject(own.database);
+    const projectId = await createTestProject(database);
     const huge = { text: "x".repeat(50_000) };
     const call = aCall({
       config: { model: "gpt-4o", provider: "openai", template: [huge] },

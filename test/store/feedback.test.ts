@@ -1,36 +1,14 @@
 // Feedback against Postgres: record and event change together or not at all, beside other writers.
 
-import { beforeAll, afterAll, describe, expect, test } from "vitest";
-import { createUuid, type ProjectId } from "../../src/base/ids.ts";
-import type { Database } from "../../src/postgres/database.ts";
+import { describe, expect, test } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
-import { createEvents, type Events } from "../../src/tracing/events/events.ts";
-import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
-import { createFeedback, type Feedback } from "../../src/tracing/feedback/feedback.ts";
-import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { givenTestDatabase } from "../support/database.ts";
+import { createFeedback } from "../../src/tracing/feedback/feedback.ts";
 import { createTestProject } from "../support/project.ts";
+import { givenARecorder } from "../support/recorder.ts";
 
-const testDatabase = givenTestDatabase();
-let database: Database;
-let recorder: Recorder;
-let events: Events;
-let sessions: Sessions;
-let feedback: Feedback;
-let projectId: ProjectId;
-
-beforeAll(async () => {
-  database = testDatabase.database;
-  const fields = createFieldCatalogue({ database });
-  recorder = createRecorder({ database, fields });
-  events = createEvents(database, recorder);
-  sessions = createSessions({ database, recorder, fields });
-  feedback = createFeedback(database, recorder);
-  projectId = await createTestProject(database);
-});
-
-afterAll(() => recorder.drain());
+const { database, recorder, events, sessions, projectId } = await givenARecorder();
+const feedback = createFeedback(database, recorder);
 
 /** Stores an event of type `model`, or what `overrides` say, and returns its id. */
 async function aGeneration(overrides: Partial<EventWrite> = {}): Promise<string> {

@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createAudit } from "../../src/access/audit/audit.ts";
 import type { Credentials } from "../../src/commands/credentials.ts";
 import type { ProjectId } from "../../src/base/ids.ts";
@@ -14,34 +14,28 @@ import { createTestCredentials } from "../support/credentials.ts";
 import { createDatabase, dropDatabase } from "../support/database.ts";
 import { scopeOfProject } from "../support/keys.ts";
 import { listWrongTotals } from "../support/load.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const fixture = new URL("../fixtures/first-release/", import.meta.url);
 const credentials = JSON.parse(
   readFileSync(new URL("credentials.json", fixture), "utf8"),
 ) as Credentials & { readonly encryption_keys: string; readonly revoked_key: string };
 
+const url = await createDatabase("template1");
+const database = openDatabase({ url });
+const dump = gunzipSync(readFileSync(new URL("database.sql.gz", fixture)));
+await database.transaction((sql) => sql.unsafe(dump.toString()));
+expect((await getMigrationState(database)).current).toBe(14);
 /** Tables with their columns in the first release, without the list of migrations. */
-let tables: readonly Table[];
-let before: readonly Fingerprint[];
-let after: readonly Fingerprint[];
-let service: TestService;
-beforeAll(async () => {
-  const url = await createDatabase("template1");
-  const database = openDatabase({ url });
-  const dump = gunzipSync(readFileSync(new URL("database.sql.gz", fixture)));
-  await database.transaction((sql) => sql.unsafe(dump.toString()));
-  expect((await getMigrationState(database)).current).toBe(14);
-  tables = await listTables(database.sql());
-  before = await readFingerprints(database.sql());
-  await migrate(database);
-  after = await readFingerprints(database.sql());
-  const drop = async () => {
-    await database.close();
-    await dropDatabase(url);
-  };
-  service = await startService({}, { own: { url, database, drop } });
-});
+const tables = await listTables(database.sql());
+const before = await readFingerprints(database.sql());
+await migrate(database);
+const after = await readFingerprints(database.sql());
+const drop = async () => {
+  await database.close();
+  await dropDatabase(url);
+};
+const service = await startService({}, { own: { url, database, drop } });
 afterAll(() => service.stop());
 
 type Table = { readonly name: string; readonly columns: readonly string[] };

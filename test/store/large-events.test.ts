@@ -2,46 +2,28 @@
 // Source: docs/decisions.md, 6 and 36.3.
 
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { describe, expect, test } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import { eventBytesMax, listItemsMax } from "../../src/base/limits.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
-import { createEvents, type Events } from "../../src/tracing/events/events.ts";
-import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
-import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
-import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
+import { givenARecorder } from "../support/recorder.ts";
 import { turnsAt } from "../support/turns.ts";
 
-const testDatabase = givenTestDatabase();
-let fields: FieldCatalogue;
-let recorder: Recorder;
-let events: Events;
-let projectId: ProjectId;
 /** Ids of the events of each commit. */
 const commits: string[][] = [];
 
-beforeAll(async () => {
-  const { database } = testDatabase;
-  fields = createFieldCatalogue({ database });
-  recorder = createRecorder({
-    database,
-    fields,
-    turns: turnsAt(1),
-    listener: {
-      wants: () => true,
-      onWritten: (_sql, written) => {
-        commits.push(written.map(({ after }) => after.event_id));
-        return Promise.resolve();
-      },
+const { database, fields, recorder, events, projectId } = await givenARecorder({
+  turns: turnsAt(1),
+  listener: {
+    wants: () => true,
+    onWritten: (_sql, written) => {
+      commits.push(written.map(({ after }) => after.event_id));
+      return Promise.resolve();
     },
-  });
-  events = createEvents(database, recorder);
-  projectId = await createTestProject(database);
+  },
 });
-
-afterAll(() => recorder.drain());
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {
@@ -66,14 +48,14 @@ async function given(overrides: Partial<EventWrite> = {}): Promise<string> {
 }
 
 async function hasChunkIds(): Promise<boolean> {
-  const [row] = await testDatabase.database.sql()`
+  const [row] = await database.sql()`
     select current_setting('server_version_num')::integer >= 170000 as has`;
   return row?.["has"] === true;
 }
 
 /** Where Postgres keeps the inputs of an event: another place once they are written again. */
 async function placeOfInputs(eventId: string): Promise<unknown> {
-  const [row] = await testDatabase.database.sql()`
+  const [row] = await database.sql()`
     select pg_column_toast_chunk_id(inputs)::text as place
     from events
     where project_id = ${projectId} and event_id = ${eventId}`;
@@ -231,7 +213,7 @@ describe("a large request", () => {
     const writes = Array.from({ length: 4 }, () => anEvent());
     const failure = new Error("the answer could not be kept");
 
-    const attempt = testDatabase.database.transaction(async () => {
+    const attempt = database.transaction(async () => {
       await recorder.record(projectId, writes, { costs: Array(4).fill(400_000) as number[] });
       throw failure;
     });
@@ -244,7 +226,7 @@ describe("a large request", () => {
 });
 
 test("an event that changes its type has its fields in the catalogue under both", async () => {
-  const own = await createTestProject(testDatabase.database);
+  const own = await createTestProject(database);
   const event = anEvent({ inputs: { question: "why" }, metadata: { depth: { of: 2 } } });
   await recorder.record(own, [event]);
 

@@ -1,33 +1,27 @@
 // Commits of new events in one statement (apply-new.ts) leave what the general way leaves.
 
 import fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { createApplyNew } from "../../src/tracing/events/apply-new.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import type { WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
-import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
-import { givenTestDatabase, openTestClusters } from "../support/database.ts";
+import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { createTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenScoring } from "../support/scored.ts";
 
-const testDatabase = givenTestDatabase();
-let fields: FieldCatalogue;
-let projectId: ProjectId;
-/** The queue of projects with evaluators. */
-let queue: EvaluationQueue;
-
-beforeAll(async () => {
-  fields = createFieldCatalogue({ database: testDatabase.database });
-  projectId = await givenProject();
-  const clusters = openTestClusters(testDatabase.database);
-  ({ queue } = givenScoring(clusters, { mayHaveEnabled: () => true }));
-});
-
+const own = await createTestDatabase();
+afterAll(() => own.drop());
+const { database } = own;
+const fields = createFieldCatalogue({ database });
 const derivations = () => ({ fields, estimateCost: () => null });
+const projectId = await givenProject();
+
+const clusters = openTestClusters(database);
+const { queue } = givenScoring(clusters, { mayHaveEnabled: () => true });
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {
@@ -55,12 +49,12 @@ function setOf(project: ProjectId, writes: readonly EventWrite[]): WriteSet {
 }
 
 async function store(writes: readonly EventWrite[], project = projectId) {
-  return createApplyNew(testDatabase.database, derivations())([setOf(project, writes)]);
+  return createApplyNew(database, derivations())([setOf(project, writes)]);
 }
 
 /** Creates a project whose catalogue knows the fields of all events of this file. */
 async function givenProject(): Promise<ProjectId> {
-  const project = await createTestProject(testDatabase.database);
+  const project = await createTestProject(database);
   const session_id = "given";
   const writes = [
     anEvent({ session_id, event_id: "first" }),
@@ -68,13 +62,13 @@ async function givenProject(): Promise<ProjectId> {
     anEvent({ session_id, event_id: "third", event_type: "tool", error: "broken" }),
     anEvent({ session_id, event_id: session_id, event_type: "session" }),
   ];
-  await applyWrites(testDatabase.database, derivations(), [setOf(project, writes)]);
+  await applyWrites(database, derivations(), [setOf(project, writes)]);
   return project;
 }
 
 /** Returns what is stored of a project, without its id and model. */
 async function readAll(project: ProjectId): Promise<unknown> {
-  const sql = testDatabase.database.sql();
+  const sql = database.sql();
   const stored = await sql`
     select to_jsonb(events) - 'project_id' as event
     from events
@@ -90,7 +84,7 @@ async function readAll(project: ProjectId): Promise<unknown> {
 
 /** Returns the ids of the events in the evaluation queue, in order. */
 async function readQueued(project: ProjectId): Promise<readonly string[]> {
-  const rows = await testDatabase.database.sql()<{ event_ids: string[] }[]>`
+  const rows = await database.sql()<{ event_ids: string[] }[]>`
     select event_ids
     from evaluation_queue
     where project_id = ${project}`;
@@ -103,7 +97,7 @@ describe("applyNew", () => {
 
     expect(await store([event])).toEqual([["applied"]]);
 
-    const sql = testDatabase.database.sql();
+    const sql = database.sql();
     const rows = await sql`
       select event_type, start_time_us, end_time_us
       from events
@@ -142,7 +136,6 @@ describe("applyNew", () => {
     });
     const writes = [event, anEvent({ event_id: "bare", session_id: "bare session" })];
     const given = { ...derivations(), estimateCost: () => ({ cost: null, reason: odd }) as never };
-    const { database } = testDatabase;
     const [project, other] = [await givenProject(), await givenProject()];
     const known = setOf(project, [{ ...event, event_id: "known", session_id: "known session" }]);
     await applyWrites(database, given, [known]);
@@ -166,7 +159,7 @@ describe("applyNew", () => {
       await store([anEvent({ session_id, start_time: 2_200, end_time: 9_000 })]),
     ).toBeDefined();
 
-    const [session] = await testDatabase.database.sql()`
+    const [session] = await database.sql()`
       select start_time_us, end_time_us
       from events
       where project_id = ${projectId} and event_id = ${session_id}`;
@@ -196,7 +189,6 @@ describe("applyNew", () => {
 
   test("stores nothing for a project with a listener, or of updates", async () => {
     const listener: WrittenListener = { wants: () => true, onWritten: async () => undefined };
-    const { database } = testDatabase;
     const set = setOf(projectId, [anEvent()]);
 
     expect(await createApplyNew(database, { ...derivations(), listener })([set])).toBeUndefined();
@@ -207,7 +199,7 @@ describe("applyNew", () => {
 
   test("queues new events and sessions to be evaluated, but no session that exists", async () => {
     const project = await givenProject();
-    const applyNew = createApplyNew(testDatabase.database, { ...derivations(), listener: queue });
+    const applyNew = createApplyNew(database, { ...derivations(), listener: queue });
     const [first, second] = [anEvent({ event_id: "\u0000new" }), anEvent({ session_id: "given" })];
 
     expect(await applyNew([setOf(project, [first, second])])).toBeDefined();
@@ -218,13 +210,13 @@ describe("applyNew", () => {
 
   test("writers of one new session at once store every event", async () => {
     const session_id = createUuid();
-    const recorder = createRecorder({ database: testDatabase.database, fields });
+    const recorder = createRecorder({ database, fields });
 
     await Promise.all(
       Array.from({ length: 40 }, () => recorder.record(projectId, [anEvent({ session_id })])),
     );
 
-    const [totals] = await testDatabase.database.sql()`
+    const [totals] = await database.sql()`
       select num_events, cost::float8
       from session_totals
       where project_id = ${projectId} and session_id = ${session_id}`;
@@ -251,7 +243,6 @@ const someWrites = fc.array(
 
 describe("a recorder", () => {
   test("stores the same with and without the statement for new events", async () => {
-    const { database } = testDatabase;
     const general: WrittenListener = {
       wants: () => true,
       onWritten: (sql, written) => queue.onWritten(sql, written),

@@ -1,33 +1,14 @@
 // The recorder against Postgres: merge law, early updates, sessions, totals, parallel writers.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { describe, expect, test } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import type { EventWrite, StoredEvent } from "../../src/tracing/events/event.ts";
-import { createEvents, type Events } from "../../src/tracing/events/events.ts";
-import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
-import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { givenTestDatabase } from "../support/database.ts";
+import { createRecorder } from "../../src/tracing/events/record.ts";
 import { createTestProject } from "../support/project.ts";
+import { givenARecorder } from "../support/recorder.ts";
 
-const testDatabase = givenTestDatabase();
-let fields: FieldCatalogue;
-let recorder: Recorder;
-let events: Events;
-let sessions: Sessions;
-let projectId: ProjectId;
-
-beforeAll(async () => {
-  const { database } = testDatabase;
-  fields = createFieldCatalogue({ database });
-  recorder = createRecorder({ database, fields });
-  events = createEvents(database, recorder);
-  sessions = createSessions({ database, recorder, fields });
-  projectId = await createTestProject(database);
-});
-
-afterAll(() => recorder.drain());
+const { database, fields, recorder, events, sessions, projectId } = await givenARecorder();
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {
@@ -47,7 +28,6 @@ describe("record", () => {
   test("counts the writes of an outer transaction after its commit only", async () => {
     const counts: number[] = [];
     const onStored = (count: number) => void counts.push(count);
-    const { database } = testDatabase;
     const counting = createRecorder({ database, fields, onStored });
     const undone = database.transaction(async () => {
       await counting.record(projectId, [anEvent()]);
@@ -71,7 +51,7 @@ describe("record", () => {
     const { session_id: _, ...event } = anEvent();
     const refused = { ...event, session_id: tool.event_id };
 
-    await testDatabase.database.transaction(async () => {
+    await database.transaction(async () => {
       await expect(events.create(projectId, refused)).rejects.toThrow("session_id");
       await events.create(projectId, event);
     });
@@ -363,7 +343,7 @@ describe("record", () => {
   });
 
   test("projects with the same ids do not see each other", async () => {
-    const other = await createTestProject(testDatabase.database);
+    const other = await createTestProject(database);
     const event = anEvent();
 
     await recorder.record(projectId, [event]);
@@ -430,7 +410,6 @@ describe("record", () => {
   });
 
   test("deleting a session of more events than one statement deletes leaves none", async () => {
-    const { database } = testDatabase;
     const session_id = createUuid();
     await recorder.record(projectId, [anEvent({ session_id })]);
     // Half of them begin at the same time.

@@ -1,26 +1,17 @@
 // An event that cannot be stored is refused alone; the other events of its request are stored.
 // Source: docs/decisions.md, 5, 9 and 37.1.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import { describe, expect, test } from "vitest";
+import { createUuid } from "../../src/base/ids.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
-import { createEvents, type Events } from "../../src/tracing/events/events.ts";
-import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
-import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
-import { createSessions, type Sessions } from "../../src/tracing/sessions/sessions.ts";
-import { givenTestDatabase } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
+import { givenARecorder } from "../support/recorder.ts";
 import { turnsAt } from "../support/turns.ts";
 
 /** Source of an event whose commit Postgres refuses, as for a value that no rule foresaw. */
 const poison = "poison";
 
-const testDatabase = givenTestDatabase();
-let recorder: Recorder;
-let events: Events;
-let sessions: Sessions;
-let projectId: ProjectId;
 let commits = 0;
 
 const refusePoison: WrittenListener = {
@@ -32,17 +23,11 @@ const refusePoison: WrittenListener = {
   },
 };
 
-beforeAll(async () => {
-  const { database } = testDatabase;
-  const fields = createFieldCatalogue({ database });
+const { database, recorder, events, sessions, projectId } = await givenARecorder({
   // One connection, so that concurrent requests share commits.
-  recorder = createRecorder({ database, fields, turns: turnsAt(1), listener: refusePoison });
-  events = createEvents(database, recorder);
-  sessions = createSessions({ database, recorder, fields });
-  projectId = await createTestProject(database);
+  turns: turnsAt(1),
+  listener: refusePoison,
 });
-
-afterAll(() => recorder.drain());
 
 function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   return {
@@ -63,7 +48,7 @@ async function record(...writes: readonly EventWrite[]): Promise<(string | undef
 }
 
 async function isStored({ event_id }: EventWrite): Promise<boolean> {
-  const rows = await testDatabase.database.sql()`
+  const rows = await database.sql()`
     select 1
     from events
     where project_id = ${projectId} and event_id = ${event_id}`;
@@ -71,7 +56,7 @@ async function isStored({ event_id }: EventWrite): Promise<boolean> {
 }
 
 async function countRowsOf(sessionId: string): Promise<number> {
-  const [row] = await testDatabase.database.sql()<{ count: number }[]>`
+  const [row] = await database.sql()<{ count: number }[]>`
     select (
       (select count(*) from events where project_id = ${projectId}
         and (session_id = ${sessionId} or event_id = ${sessionId}))
@@ -205,7 +190,6 @@ describe("requests that commit together", () => {
   });
 
   test("of several projects are stored, though one holds a clash", async () => {
-    const { database } = testDatabase;
     const others = await Promise.all([1, 2, 3].map(() => createTestProject(database)));
     const stored = anEvent();
     await record(stored);
@@ -273,7 +257,7 @@ describe("a value that Postgres refuses", () => {
     await record(event);
     const update = { event_id: event.event_id, source: poison };
 
-    await testDatabase.database.transaction(async () => {
+    await database.transaction(async () => {
       const got = recorder.update(projectId, update);
       await expect(got).rejects.toMatchObject({ reason: "INVALID_ARGUMENT" });
       await recorder.update(projectId, { ...update, source: "good" });

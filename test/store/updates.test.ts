@@ -2,35 +2,28 @@
 // what the general way leaves.
 
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createApplyUnread } from "../../src/tracing/events/apply-unread.ts";
 import { createApplyUpdates } from "../../src/tracing/events/apply-updates.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { WriteKind, WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
-import { createFieldCatalogue, type FieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
-import type { EvaluationQueue } from "../../src/evaluation/online/queue.ts";
 import { citusUrl } from "../support/citus.ts";
-import { givenTestDatabase, openTestClusters } from "../support/database.ts";
+import { createTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
 import { givenScoring } from "../support/scored.ts";
 
-const testDatabase = givenTestDatabase();
-let fields: FieldCatalogue;
-let other: Database;
-/** The queue of projects with evaluators. */
-let queue: EvaluationQueue;
+const testDatabase = await createTestDatabase();
+afterAll(() => testDatabase.drop());
+const fields = createFieldCatalogue({ database: testDatabase.database });
+const other = openDatabase({ url: testDatabase.url, connectionsMax: 1 });
 
-beforeAll(async () => {
-  fields = createFieldCatalogue({ database: testDatabase.database });
-  other = openDatabase({ url: testDatabase.url, connectionsMax: 1 });
-  const clusters = openTestClusters(testDatabase.database);
-  ({ queue } = givenScoring(clusters, { mayHaveEnabled: () => true }));
-});
-
+const clusters = openTestClusters(testDatabase.database);
+const { queue } = givenScoring(clusters, { mayHaveEnabled: () => true });
 afterAll(() => other.close());
 
 /** Estimates by a field that updates change. */
