@@ -16,7 +16,6 @@ import {
   zstdDecompress,
 } from "node:zlib";
 import { ServiceError } from "../base/errors.ts";
-import { parseWeights } from "./accept.ts";
 import { tooLarge } from "./body.ts";
 import type { Compression } from "./connect-adapter.ts";
 import { toConnectError } from "./interceptors/errors.ts";
@@ -115,4 +114,18 @@ function toPlain(bytes: Buffer): Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer
     ? (bytes as Uint8Array<ArrayBuffer>)
     : new Uint8Array(bytes);
+}
+
+/**
+ * Returns the names in Accept or Accept-Encoding, in lower case, with their weights. The weight is
+ * 1 if `q` is absent; 0 means not acceptable. Source: RFC 9110, 12.4.2.
+ */
+export function parseWeights(header: string): ReadonlyMap<string, number> {
+  return new Map(header.split(",").map(parseWeight));
+}
+
+function parseWeight(item: string): [name: string, weight: number] {
+  const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((parameter) => parameter.startsWith("q="));
+  return [name, quality === undefined ? 1 : Number(quality.slice(2)) || 0];
 }

@@ -31,8 +31,7 @@ import {
   requestKeysOf,
   treatmentOf,
 } from "./field-names.ts";
-import { checkFreeForm, scalarReader } from "./json-values.ts";
-import { parseTime } from "./request-times.ts";
+import { checkFreeForm, parseTime, scalarReader } from "./json-values.ts";
 
 /** State of reading one request: strictness, counts, and the errors of single items. */
 export type ReadContext = {

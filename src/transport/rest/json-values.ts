@@ -3,9 +3,9 @@
 
 import { ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
+import { parseTimeMs } from "../../base/iso-time.ts";
 import { nestingDepthMax } from "../../base/limits.ts";
 import { atIndex, FieldFault, withinField } from "./field-fault.ts";
-import { parseUnixMs } from "./request-times.ts";
 
 const integerPattern = /^[+-]?\d{1,20}$/;
 
@@ -100,4 +100,19 @@ export function checkFreeForm(value: unknown, depthLeft: number = nestingDepthMa
   } catch (error) {
     throw withinField(error, key);
   }
+}
+
+/**
+ * Returns Unix milliseconds, like `parseTime`, or another finite number: the service says which
+ * times the field takes, in the same words over every protocol.
+ */
+export function parseUnixMs(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : parseTime(value);
+}
+
+/** Returns Unix milliseconds. Throws FieldFault if the value is not a time. */
+export function parseTime(value: unknown): number {
+  const timeMs = parseTimeMs(value);
+  if (timeMs !== undefined) return timeMs;
+  throw new FieldFault("must be a number (Unix milliseconds) or ISO 8601 text");
 }

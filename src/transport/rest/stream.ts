@@ -4,10 +4,10 @@
 
 import type { Writable } from "node:stream";
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
-import { parseWeights } from "../accept.ts";
 import {
   createStreamEncoder,
   encodingFor,
+  parseWeights,
   type StreamEncoder as Compressor,
 } from "../compression.ts";
 import { type Exchange, headerOf, type NodeResponse, varyOf } from "../exchange.ts";

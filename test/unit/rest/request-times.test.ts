@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { parseInstant } from "../../../src/tracing/export/instant.ts";
 import { FieldFault } from "../../../src/transport/rest/field-fault.ts";
-import { parseTime, parseUnixMs } from "../../../src/transport/rest/request-times.ts";
+import { parseTime, parseUnixMs } from "../../../src/transport/rest/json-values.ts";
 
 describe("parseTime", () => {
   test.each([
