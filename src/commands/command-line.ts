@@ -153,6 +153,20 @@ function refuseOthers(name: string, command: Command, act: string, given: readon
   throw new OperatorError(`waggle ${words} takes no --${idle}`);
 }
 
+/** Flags of which the last one counts, so that a script can replace those of another one. */
+const replaceable = new Set([...callFlags, ...settings.map(({ flag }) => flag)]);
+
+/** Throws for a flag that is given twice where all but its last value would be lost. */
+function refuseRepeated(given: readonly string[]) {
+  const isOne = (name: string) => {
+    const option: Readonly<Record<string, unknown>> = flagOptions[name as keyof typeof flagOptions];
+    return option["type"] === "string" && option["multiple"] !== true && !replaceable.has(name);
+  };
+  const repeated = given.find((name, index) => given.indexOf(name) < index && isOne(name));
+  if (repeated === undefined) return;
+  throw new OperatorError(`--${repeated} is given more than once; only the last value would count`);
+}
+
 /** Runs the command that the arguments name; returns the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
@@ -177,6 +191,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
       return 0;
     }
     refuseOthers(name, command, operands[0] ?? "", Object.keys(values));
+    refuseRepeated(tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])));
     if (usage === undefined && operands.length > 0) {
       throw new OperatorError(`waggle ${name} takes no ${operands[0]}`);
     }

@@ -218,6 +218,22 @@ test.each([
   expect(output).toBe(`waggle: waggle ${name} takes no ${flag}\n`);
 });
 
+test.each(["events export --fields a --fields b", "runs list --limit=1 --limit 2"])(
+  "a flag that would lose a value is refused: %s",
+  async (words) => {
+    const got = await runToEnd(...words.split(" "));
+
+    expect(got.code).toBe(1);
+    expect(got.output).toMatch(/^waggle: --(fields|limit) is given more than once; only the last/);
+  },
+);
+
+test("the last of two flags of a setting counts", async () => {
+  const got = await runToEnd("runs", "list", "--url", "http://127.0.0.1:1");
+
+  expect(got.code).toBe(0);
+});
+
 test.each(["two\nlines", '{"project_api_key": "hh_secret"}', "hh_s\u00e9cret"])(
   "a key file with %j is refused, and not repeated",
   async (text) => {
