@@ -7,6 +7,7 @@ import { mkdir, readFile, rm, writeFile, cp } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeEach, type TestContext } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import { type Command, programTimeoutMs, readReport, runProgram } from "./program.ts";
 
 export const projectFolder = join(import.meta.dirname, "../..");
@@ -231,6 +232,27 @@ export function skipTestsWhere(missingOf: () => string | undefined): void {
     const missing = missingOf();
     if (missing !== undefined) skip(missing);
   });
+}
+
+/**
+ * Gives the report of a client's program. Where its environment is missing the tests are skipped,
+ * and the output says so of `title`.
+ */
+export function givenReport<T extends object>(
+  title: string,
+  install: () => Promise<Environment>,
+  read: (environment: { readonly folder: string }) => Promise<T>,
+): T {
+  let missing: string | undefined;
+  const readWhereInstalled = async (): Promise<T> => {
+    const environment = await install();
+    sayMissing(title, environment);
+    ({ missing } = environment);
+    return environment.missing === undefined ? read(environment) : ({} as T);
+  };
+  const report = givenStarted(readWhereInstalled, () => Promise.resolve());
+  skipTestsWhere(() => missing);
+  return report;
 }
 
 /** Skips a test where something is missing, and says why as `sayMissing` does. */

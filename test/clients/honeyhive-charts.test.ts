@@ -2,19 +2,12 @@
 // refuses answers that are not as they were published.
 // Source: the published client; docs/decisions.md, 47.2.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { givenAProject } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { addKey } from "../support/tenants.ts";
-import {
-  type Environment,
-  honeyhiveReport,
-  installPython,
-  sayMissing,
-  skipTestsWhere,
-} from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
+import { givenReport, honeyhiveReport, installPython } from "./environment.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Answer = { readonly success: boolean; readonly data: Json };
@@ -31,25 +24,22 @@ type Report = { readonly current: Way; readonly older: Way; readonly least: Answ
 const service = givenStarted(startService);
 
 describe("PyPI honeyhive 1.7.0", () => {
-  let environment: Environment;
-  let report: Report;
-
-  beforeAll(async () => {
-    environment = await installPython("honeyhive.txt");
-    sayMissing("PyPI honeyhive 1.7.0", environment);
-    if (environment.missing !== undefined) return;
-    const { database, url } = service;
-    const tenant = await givenAProject(database);
-    const project = await addKey(database, tenant, { kind: "project", root: "project" });
-    const dataPlane = await addKey(database, tenant, { kind: "data_plane", root: "org" });
-    report = await honeyhiveReport<Report>(environment, "honeyhive_charts.py", [
-      url,
-      project.secret,
-      dataPlane.secret,
-      tenant.projectId,
-    ]);
-  }, programTimeoutMs);
-  skipTestsWhere(() => environment.missing);
+  const report = givenReport(
+    "PyPI honeyhive 1.7.0",
+    () => installPython("honeyhive.txt"),
+    async (environment) => {
+      const { database, url } = service;
+      const tenant = await givenAProject(database);
+      const project = await addKey(database, tenant, { kind: "project", root: "project" });
+      const dataPlane = await addKey(database, tenant, { kind: "data_plane", root: "org" });
+      return honeyhiveReport<Report>(environment, "honeyhive_charts.py", [
+        url,
+        project.secret,
+        dataPlane.secret,
+        tenant.projectId,
+      ]);
+    },
+  );
 
   test.each(["current", "older"] as const)("keeps a chart on the %s path", (way) => {
     const { created, seen, updated, listed, deleted, absent } = report[way];

@@ -3,19 +3,16 @@
 // refuse answers that are not as they were published.
 // Source: the published clients; docs/experiments.md; docs/decisions.md, 27 and 39.4.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { startService } from "../support/service.ts";
 import {
-  type Environment,
+  givenReport,
   honeyhiveReport,
   installNode,
   installPython,
   nodeReport,
-  sayMissing,
-  skipTestsWhere,
 } from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Result = {
@@ -51,19 +48,15 @@ const service = givenStarted(startService);
 const namesOf = ({ evaluations }: Runs): unknown[] => evaluations.map(({ name }) => name);
 
 describe("PyPI honeyhive 1.7.0", () => {
-  let environment: Environment;
-  let report: Report;
-
-  beforeAll(async () => {
-    environment = await installPython("honeyhive.txt");
-    sayMissing("PyPI honeyhive 1.7.0", environment);
-    if (environment.missing !== undefined) return;
-    report = await honeyhiveReport<Report>(environment, "honeyhive_experiments.py", [
-      service.url,
-      service.projectKey,
-    ]);
-  }, programTimeoutMs);
-  skipTestsWhere(() => environment.missing);
+  const report = givenReport(
+    "PyPI honeyhive 1.7.0",
+    () => installPython("honeyhive.txt"),
+    (environment) =>
+      honeyhiveReport<Report>(environment, "honeyhive_experiments.py", [
+        service.url,
+        service.projectKey,
+      ]),
+  );
 
   test("logs no warning and no error", () => {
     expect(report.logged).toEqual([]);
@@ -148,20 +141,13 @@ describe("PyPI honeyhive 1.7.0", () => {
 });
 
 describe("npm honeyhive 1.0.42", () => {
-  let environment: Environment;
-  let report: Json;
-
-  beforeAll(async () => {
-    environment = await installNode();
-    sayMissing("npm honeyhive 1.0.42", environment);
-    if (environment.missing !== undefined) return;
-    report = await nodeReport<Json>(environment, "honeyhive-experiments.mjs", [
+  const report = givenReport("npm honeyhive 1.0.42", installNode, (environment) =>
+    nodeReport<Json>(environment, "honeyhive-experiments.mjs", [
       service.url,
       service.projectKey,
       service.projectName,
-    ]);
-  }, programTimeoutMs);
-  skipTestsWhere(() => environment.missing);
+    ]),
+  );
 
   test("keeps datasets and datapoints", () => {
     expect(report).toMatchObject({

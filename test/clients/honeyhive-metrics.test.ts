@@ -2,19 +2,16 @@
 // clients refuse answers that are not as they were published.
 // Source: the published clients; docs/decisions.md, 22.1 and 23.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { startService } from "../support/service.ts";
 import {
+  givenReport,
   honeyhiveReport,
   installNode,
   installPython,
   nodeReport,
-  sayMissing,
-  skipTestsWhere,
 } from "./environment.ts";
-import type { Environment } from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
 
 type Refusal = { readonly statusCode: number; readonly body: string };
 type NodeReport = {
@@ -68,21 +65,14 @@ const judged = {
 };
 
 describe("npm honeyhive 1.0.42", () => {
-  let environment: Environment;
-  let report: NodeReport;
-
-  beforeAll(async () => {
-    environment = await installNode();
-    sayMissing("npm honeyhive 1.0.42", environment);
-    if (environment.missing !== undefined) return;
+  const report = givenReport("npm honeyhive 1.0.42", installNode, async (environment) => {
     await makeByHand();
-    report = await nodeReport<NodeReport>(environment, "honeyhive-metrics.mjs", [
+    return nodeReport<NodeReport>(environment, "honeyhive-metrics.mjs", [
       service.url,
       service.projectKey,
       service.projectName,
     ]);
-  }, programTimeoutMs);
-  skipTestsWhere(() => environment.missing);
+  });
 
   test("creates metrics of each type and reads them", () => {
     expect(report.created).toMatchObject([
@@ -109,20 +99,17 @@ describe("npm honeyhive 1.0.42", () => {
 });
 
 describe("PyPI honeyhive 1.7.0", () => {
-  let environment: Environment;
-  let report: PythonReport;
-
-  beforeAll(async () => {
-    environment = await installPython("honeyhive.txt");
-    sayMissing("PyPI honeyhive 1.7.0", environment);
-    if (environment.missing !== undefined) return;
-    await makeByHand();
-    report = await honeyhiveReport<PythonReport>(environment, "honeyhive_metrics.py", [
-      service.url,
-      service.projectKey,
-    ]);
-  }, programTimeoutMs);
-  skipTestsWhere(() => environment.missing);
+  const report = givenReport(
+    "PyPI honeyhive 1.7.0",
+    () => installPython("honeyhive.txt"),
+    async (environment) => {
+      await makeByHand();
+      return honeyhiveReport<PythonReport>(environment, "honeyhive_metrics.py", [
+        service.url,
+        service.projectKey,
+      ]);
+    },
+  );
 
   test("creates, changes and lists metrics, those with filters by hand too", () => {
     const byHand = { field: "outputs.content", operator: "exists", value: null, type: "string" };

@@ -1,17 +1,10 @@
 // Every public method of npm honeyhive 1.0.42 that reaches the server. Its client refuses answers
 // that are not as they were published. Source: the published client; docs/decisions.md, 44.4.
 
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { startService } from "../support/service.ts";
-import {
-  type Environment,
-  installNode,
-  nodeReport,
-  sayMissing,
-  skipTestsWhere,
-} from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
+import { givenReport, installNode, nodeReport } from "./environment.ts";
 
 type Report = {
   readonly faults: readonly string[];
@@ -25,21 +18,13 @@ type Report = {
 };
 
 const service = givenStarted(startService);
-let environment: Environment;
-let report: Report;
-
-beforeAll(async () => {
-  environment = await installNode();
-  sayMissing("npm honeyhive 1.0.42", environment);
-  if (environment.missing !== undefined) return;
-  report = await nodeReport<Report>(environment, "honeyhive-methods.mjs", [
+const report = givenReport("npm honeyhive 1.0.42", installNode, (environment) =>
+  nodeReport<Report>(environment, "honeyhive-methods.mjs", [
     service.url,
     service.projectKey,
     service.projectName,
-  ]);
-}, programTimeoutMs);
-
-skipTestsWhere(() => environment.missing);
+  ]),
+);
 
 test("every method is called and gets what it expects", () => {
   expect(report.faults).toEqual([]);

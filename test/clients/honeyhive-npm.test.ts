@@ -1,16 +1,10 @@
 // npm honeyhive 1.0.42 as its users write it: its events are readable through its own client, which
 // validates every answer. Source: the published client; docs/decisions.md, 3 and 11.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startService, type TestService } from "../support/service.ts";
-import {
-  type Environment,
-  installNode,
-  nodeReport,
-  sayMissing,
-  skipTestsWhere,
-} from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startService } from "../support/service.ts";
+import { givenReport, installNode, nodeReport } from "./environment.ts";
 
 const title = "npm honeyhive 1.0.42";
 
@@ -36,23 +30,14 @@ type Report = {
   readonly manyTokens: Page;
 };
 
-let environment: Environment;
-let service: TestService;
-let report: Report;
-
-beforeAll(async () => {
-  environment = await installNode();
-  sayMissing(title, environment);
-  if (environment.missing !== undefined) return;
-  service = await startService();
-  report = await nodeReport<Report>(environment, "honeyhive-client.mjs", [
+const service = givenStarted(startService);
+const report = givenReport(title, installNode, (environment) =>
+  nodeReport<Report>(environment, "honeyhive-client.mjs", [
     service.url,
     service.projectKey,
     service.projectName,
-  ]);
-}, programTimeoutMs);
-afterAll(() => service?.stop());
-skipTestsWhere(() => environment.missing);
+  ]),
+);
 
 function eventIn({ events }: Page, name: string): ClientEvent {
   const event = events.find(({ eventName }) => eventName === name);

@@ -1,17 +1,11 @@
 // PyPI honeyhive 1.7.0 as its users write it: its events are readable by itself and by others.
 // Source: the published client; docs/decisions.md, 6 and 11.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
 import type { ReadEvent } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
-import {
-  type Environment,
-  honeyhiveReport,
-  installPython,
-  sayMissing,
-  skipTestsWhere,
-} from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
+import { startService } from "../support/service.ts";
+import { givenReport, honeyhiveReport, installPython } from "./environment.ts";
 
 const title = "PyPI honeyhive 1.7.0";
 
@@ -29,23 +23,17 @@ type Report = {
   readonly logged: readonly string[];
 };
 
-let environment: Environment;
-let service: TestService;
-let report: Report;
-
-beforeAll(async () => {
-  environment = await installPython("honeyhive.txt");
-  sayMissing(title, environment);
-  if (environment.missing !== undefined) return;
-  service = await startService();
-  report = await honeyhiveReport<Report>(environment, "honeyhive_client.py", [
-    service.url,
-    service.projectKey,
-    service.ingestionKey,
-  ]);
-}, programTimeoutMs);
-afterAll(() => service?.stop());
-skipTestsWhere(() => environment.missing);
+const service = givenStarted(startService);
+const report = givenReport(
+  title,
+  () => installPython("honeyhive.txt"),
+  (environment) =>
+    honeyhiveReport<Report>(environment, "honeyhive_client.py", [
+      service.url,
+      service.projectKey,
+      service.ingestionKey,
+    ]),
+);
 
 function exported(name: string): ReadEvent {
   const event = report.exported.find(({ event_name }) => event_name === name);

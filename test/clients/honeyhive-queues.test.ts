@@ -2,17 +2,10 @@
 // new queue, and refuses answers that are not as they were published. npm honeyhive 1.0.42 has no
 // queues. Source: the published clients; docs/decisions.md, 45.1 and 45.5.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { startService } from "../support/service.ts";
-import {
-  type Environment,
-  honeyhiveReport,
-  installPython,
-  sayMissing,
-  skipTestsWhere,
-} from "./environment.ts";
-import { programTimeoutMs } from "./program.ts";
+import { givenReport, honeyhiveReport, installPython } from "./environment.ts";
 
 type Queue = Readonly<Record<string, unknown>>;
 type Answer = { readonly queue: Queue; readonly message: string };
@@ -45,26 +38,23 @@ async function send(route: string, body?: unknown): Promise<unknown> {
 }
 
 describe("PyPI honeyhive 1.7.0", () => {
-  let environment: Environment;
-  let report: Report;
-
-  beforeAll(async () => {
-    environment = await installPython("honeyhive.txt");
-    sayMissing("PyPI honeyhive 1.7.0", environment);
-    if (environment.missing !== undefined) return;
-    const events = ["e1", "e2"].map((event_id) => ({
-      event_id,
-      event_type: "tool",
-      source: "sdk",
-      inputs: {},
-    }));
-    await send("POST /v1/events/batch", { events });
-    report = await honeyhiveReport<Report>(environment, "honeyhive_queues.py", [
-      service.url,
-      service.projectKey,
-    ]);
-  }, programTimeoutMs);
-  skipTestsWhere(() => environment.missing);
+  const report = givenReport(
+    "PyPI honeyhive 1.7.0",
+    () => installPython("honeyhive.txt"),
+    async (environment) => {
+      const events = ["e1", "e2"].map((event_id) => ({
+        event_id,
+        event_type: "tool",
+        source: "sdk",
+        inputs: {},
+      }));
+      await send("POST /v1/events/batch", { events });
+      return honeyhiveReport<Report>(environment, "honeyhive_queues.py", [
+        service.url,
+        service.projectKey,
+      ]);
+    },
+  );
 
   test("creates a queue and reads it back", () => {
     const { created, got, later, updated } = report;

@@ -2,19 +2,14 @@
 // Source: the published client; docs/decisions.md, 20.1, 21.1.
 
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { describe, expect, test } from "vitest";
+import { givenStarted } from "../support/given.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { is, readEvents } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { providersOf, standInApis } from "../support/stand-in/providers.ts";
-import {
-  type Environment,
-  installPython,
-  pythonOf,
-  sayMissing,
-  skipTestsWhere,
-} from "./environment.ts";
-import { programTimeoutMs, readReport } from "./program.ts";
+import { givenReport, installPython, pythonOf } from "./environment.ts";
+import { readReport } from "./program.ts";
 
 const title = "PyPI openai 3.54.0";
 const words = "It is 18 °C and sunny in Paris.";
@@ -41,32 +36,24 @@ type Report = {
   readonly failures: Readonly<Record<string, { readonly type: string; readonly message: string }>>;
 };
 
-let environment: Environment;
-let standIn: StandIn;
-let service: TestService;
-let report: Report;
-
-beforeAll(async () => {
-  environment = await installPython("openai.txt");
-  sayMissing(title, environment);
-  if (environment.missing !== undefined) return;
-  standIn = await startOpenAiStandIn();
-  service = await startService({ providers: providersOf(standIn), "provider-attempts": "1" });
-  report = await readReport<Report>({
-    command: pythonOf(environment.folder),
-    words: [
-      join(import.meta.dirname, "python/openai_client.py"),
-      `${service.url}/v1`,
-      service.projectKey,
-    ],
-    env: { PYTHONDONTWRITEBYTECODE: "1" },
-  });
-}, programTimeoutMs);
-afterAll(async () => {
-  await service?.stop();
-  await standIn?.stop();
-});
-skipTestsWhere(() => environment.missing);
+const standIn = givenStarted(startOpenAiStandIn);
+const service = givenStarted(() =>
+  startService({ providers: providersOf(standIn), "provider-attempts": "1" }),
+);
+const report = givenReport(
+  title,
+  () => installPython("openai.txt"),
+  (environment) =>
+    readReport<Report>({
+      command: pythonOf(environment.folder),
+      words: [
+        join(import.meta.dirname, "python/openai_client.py"),
+        `${service.url}/v1`,
+        service.projectKey,
+      ],
+      env: { PYTHONDONTWRITEBYTECODE: "1" },
+    }),
+);
 
 describe(title, () => {
   test.each(standInApis)("reads the same of %s whole and from a stream", async (provider) => {
