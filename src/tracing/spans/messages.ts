@@ -87,9 +87,9 @@ export function readMessage(source: JsonObject, defaultRole: string): Message[] 
   return isAnswer ? [...parts.toolResults, ...said] : [...said, ...parts.toolResults];
 }
 
-// Gemini calls the assistant `model`; OpenLLMetry says `unknown` of a streamed reply of LangChain.
+// Gemini calls the assistant `model`; OpenLLMetry says `unknown` or nothing of streamed replies.
 function roleOf(role: JsonValue | undefined, defaultRole: string): string {
-  const isKnown = typeof role === "string" && role !== "unknown";
+  const isKnown = typeof role === "string" && role !== "" && role !== "unknown";
   return role === "model" ? "assistant" : isKnown ? role : defaultRole;
 }
 
