@@ -132,8 +132,8 @@ const modelName = new RegExp(`(^|[^a-z])(${modelWords.join("|")})([^a-z]|$)`, "i
 const address = /(^|\s)(https?:\/)?\/\S*/gi;
 
 /**
- * Attributes of spans whose name is an address, a statement or the name of a task or a tool, and
- * therefore no evidence of a model.
+ * Attributes of spans whose name is an address, a statement or the name of a task, a tool, a field
+ * or a method, and therefore no evidence of a model.
  */
 const notByName = [
   "http.request.method",
@@ -146,6 +146,9 @@ const notByName = [
   // Celery's, of a task.
   "messaging.destination",
   "mcp.method.name",
+  "graphql.operation.type",
+  "graphql.field.name",
+  "nestjs.type",
 ];
 
 /**
