@@ -8,6 +8,7 @@ import { isWithin, type Scope } from "./scope.ts";
 /** Requirements of a call on its caller. */
 export type Demand = {
   readonly permission: string;
+  /** Kinds of keys that the call accepts. */
   readonly keyKinds: ReadonlySet<KeyKind>;
 };
 

@@ -31,6 +31,7 @@ export const connectionKey = createContextKey<object | undefined>(undefined, {
   description: "the connection that brought the call: an HTTP/2 session or a socket",
 });
 
+/** Hash of a request, and its bytes. */
 export type RequestDigest = { readonly hash: Buffer; readonly bytes: number };
 
 /**
@@ -128,12 +129,14 @@ export function scopeOf(context: Pick<HandlerContext, "values">): Scope {
   return scope;
 }
 
+/** Returns the project of the call. */
 export function projectOf(context: Pick<HandlerContext, "values">): ProjectScope {
   const scope = scopeOf(context);
   if (!isProject(scope)) throw new Error("the call is about no project");
   return scope;
 }
 
+/** Returns the resource of an id in the project of the call, and the actor. */
 export function whoseOf(id: string, context: Pick<HandlerContext, "values">): Whose {
   return { project: projectOf(context), id, actor: actorOf(context) };
 }

@@ -34,6 +34,7 @@ export function intersect(ones: readonly string[], others: readonly string[]): r
   return [...new Set(both)];
 }
 
+/** Tells whether any of the patterns includes the permission. */
 export function anyCovers(patterns: readonly string[], permission: string): boolean {
   return patterns.some((pattern) => covers(pattern, permission));
 }
@@ -57,6 +58,7 @@ export function findPatternFault(pattern: string): string | undefined {
   return undefined;
 }
 
+/** Permissions of the calls that create keys. */
 const creatingPermissions: readonly string[] = [
   "project.ingestion_api_key.post",
   "project.project_api_key.post",

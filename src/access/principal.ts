@@ -25,6 +25,7 @@ export type Grant = {
 export type KeyPrincipal = {
   readonly kind: KeyKind;
   readonly actor: Actor;
+  /** Scope that the key is made for. */
   readonly root: Scope;
   /** Empty for classic and ingestion keys, whose kind decides their permissions. */
   readonly grants: readonly Grant[];

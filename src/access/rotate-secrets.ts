@@ -8,8 +8,10 @@ import type { Audit } from "./audit/audit.ts";
 import type { EncryptionKeys, Sealed } from "./encryption-keys.ts";
 import { systemScope, systemScopeId } from "./scope.ts";
 
+/** Number of rows under an encryption key. */
 export type KeyUse = { readonly keyId: string; readonly count: number };
 
+/** A row with secrets. */
 export type SealedRow = {
   readonly id: string;
   /** Encrypts its secrets with the first key. Throws an Error if they cannot be decrypted. */

@@ -7,6 +7,7 @@ import type { ProjectId } from "../base/ids.ts";
 export const scopeLevels = ["system", "org", "dataplane", "workspace", "project"] as const;
 export type ScopeLevel = (typeof scopeLevels)[number];
 
+/** Levels of an organization and of the scopes inside it. */
 export type LevelInOrg = Exclude<ScopeLevel, "system">;
 
 /** Ids from the organization down to the scope itself; absent for levels below it. */
@@ -23,6 +24,7 @@ export type Scope = {
   readonly clusterId?: string;
 };
 
+/** A project with the scopes above it. */
 export type ProjectScope = Scope & {
   readonly level: "project";
   readonly orgId: string;
@@ -73,6 +75,7 @@ export function scopeInside(
   return { ...parent, level, id, name, [idFields[level]]: id };
 }
 
+/** Tells whether a scope is a project. */
 export function isProject(scope: Scope | undefined): scope is ProjectScope {
   return scope?.level === "project";
 }

@@ -4,6 +4,7 @@
 import { retryAfterSeconds, ServiceError } from "./errors.ts";
 import type { GarbageCounter } from "./garbage.ts";
 
+/** Bytes that one call holds. */
 export type Reservation = {
   /** Adds bytes. Throws OVERLOADED past the bound. */
   grow(bytes: number): void;
@@ -28,6 +29,7 @@ export type ByteBudget = {
   bytesInFlight(): number;
 };
 
+/** Returns a budget without shares. */
 export function createByteBudget(bytesMax: number): ByteBudget {
   const budget = createSharedBudget(bytesMax, "bytes in flight");
   return { ...budget, open: () => budget.open([]) };

@@ -23,10 +23,13 @@ export type FairPlaces = {
 export type Leave = () => void;
 
 export type FairPlacesOptions = {
+  /** Maximum places in all. */
   readonly max: number;
   /** Maximum places of one organization; the others stay free for the next organization. */
   readonly orgMax: number;
+  /** Maximum places of one project. */
   readonly projectMax: number;
+  /** Maximum waiting time. */
   readonly waitMs: number;
   /**
    * Maximum waiting works in all. Past it the tenant with the most waiting works loses its newest

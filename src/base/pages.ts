@@ -122,6 +122,7 @@ export function toPageBy<Row>(
   return { items, nextCursor: last && cursorOf(last) };
 }
 
+/** Returns the answer to a list request, with a message for each item. */
 export function toPageAnswer<T, Message>(
   { items, nextCursor }: Page<T>,
   toMessage: (item: T) => Message,

@@ -73,6 +73,7 @@ export async function* writeParquet<Row, Message>(
   yield takeBytes(writer);
 }
 
+/** Rows of one group, stored by column. */
 class RowGroup<Row> {
   rows = 0;
   private characters = 0;

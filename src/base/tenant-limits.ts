@@ -178,6 +178,7 @@ export const retentionBatchBytesMax = 16 * MB;
 /** Maximum metrics of a project: one page holds all of them, and the running ones are in memory. */
 export const metricsOfProjectMax = 1_000;
 
+/** Maximum versions of a metric. */
 export const metricVersionsMax = 10_000;
 
 /**
@@ -252,8 +253,11 @@ export const connectionsMax = 10_000;
 export const headersTimeoutMs = 30_000;
 export const http2IdleTimeoutMs = 120_000;
 
+/** Maximum characters of a scope's name, and of its description. */
 export const scopeNameLengthMax = 256;
 export const scopeDescriptionLengthMax = 4_096;
+
+/** Maximum permission patterns of one policy, and of one key. */
 export const permissionPatternsMax = 100;
 
 /**
@@ -316,6 +320,7 @@ export const keptAnswerGrowthMax = 8;
 /** Maximum bytes of a kept answer to a small request, and of a kept refusal. */
 export const smallKeptAnswerBytesMax = 1_000_000;
 
+/** Maximum datasets of a project. */
 export const datasetsOfProjectMax = 10_000;
 
 /** Maximum datapoints of a dataset, and of one call that creates or lists them. */
@@ -325,11 +330,13 @@ export const datapointsOfCallMax = 10_000;
 /** Maximum bytes of a datapoint as JSON. */
 export const datapointBytesMax = 8 * MB;
 
+/** Maximum messages in the history of a datapoint. */
 export const historyLengthMax = 10_000;
 
 /** Maximum keys that a mapping names: each object, or event, is looked up for each of them. */
 export const mappingKeysMax = 500;
 
+/** Maximum datasets that one call links to a datapoint. */
 export const linkedDatasetsMax = 100;
 
 /** Maximum sessions and events with scores that the result of a run is computed from. */
@@ -339,8 +346,11 @@ export const runEventsMax = 250_000;
 export const runIdsMax = 100_000;
 export const runBytesMax = 16 * MB;
 
+/** Maximum runs of a page, and of a project. */
 export const runsOfPageMax = 100;
 export const runsOfProjectMax = 100_000;
+
+/** Maximum comments of reviewers on a run. */
 export const reviewCommentsMax = 10_000;
 
 /** Maximum queues of a project: one answer lists all of them. */

@@ -10,6 +10,7 @@ export function formatVersion(version: number): string {
   return `v${version}`;
 }
 
+/** Returns the number of a version; undefined if the name is malformed. */
 export function parseVersion(name: string): number | undefined {
   const [, digits] = /^v([1-9]\d{0,8})$/.exec(name) ?? [];
   return digits === undefined ? undefined : Number(digits);

@@ -7,6 +7,7 @@ import { type LockedTable, lockRows } from "./row-locks.ts";
 
 export type NamedRowsOptions = {
   readonly table: LockedTable;
+  /** Column of the id. */
   readonly idColumn: string;
   /** Name of one of them in messages. */
   readonly noun: string;

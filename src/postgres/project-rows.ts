@@ -6,6 +6,7 @@ import { type LockedTable, lockRows } from "./row-locks.ts";
 export type ProjectRows = {
   /** Waits until no other transaction changes a project's rows. */
   lock(sql: Sql, projectId: string): Promise<void>;
+  /** Returns the number of a project's rows. */
   count(sql: Sql, projectId: string): Promise<number>;
 };
 

@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceError } from "../base/errors.ts";
 
+/** A taken place. */
 export type Place = {
   /**
    * Counts the place for another owner and its organization too, until the work ends, because the
@@ -48,8 +49,10 @@ export type TurnsOptions = {
   readonly what: string;
 };
 
+/** Waiting work of one owner. */
 type Waiting = { readonly organization: string | undefined; readonly grant: () => void };
 
+/** Owner and organization of work. */
 type Holder = { readonly owner: string; readonly organization: string | undefined };
 
 /** Key of work without an owner; no id is empty. */

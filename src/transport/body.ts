@@ -28,6 +28,7 @@ export type ReadBodyOptions = {
   readonly declaredBytes: string | undefined;
 };
 
+/** Time limits of a body. */
 export type BodyTimes = {
   readonly stallMs: number;
   readonly timeoutMs: number;

@@ -80,6 +80,7 @@ export function headersOf(request: NodeRequest): Headers {
   return headers;
 }
 
+/** Returns whether the request has unread body bytes. */
 export function hasUnreadBody(request: NodeRequest): boolean {
   if (request.complete || request.readableEnded) return false;
   if (request.httpVersionMajor >= 2) return !request.readableEnded;

@@ -2,6 +2,7 @@
 // made for a call among its old objects, and it would keep the call's objects until the whole heap
 // is collected.
 
+/** Yields one item. */
 export async function* onlyItem<T>(item: T): AsyncIterable<T> {
   yield item;
 }

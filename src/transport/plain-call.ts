@@ -39,6 +39,7 @@ export type PlainCall = {
   readonly answerError: (error: unknown, memory: Reservation | undefined) => Promise<void>;
 };
 
+/** Body of a call with its memory. */
 export type CallBody = {
   readonly memory: Reservation;
   /** Reads the body up to the limit of its class. */

@@ -35,6 +35,7 @@ export type Readiness = {
 export type RoutesOptions = {
   readonly rpc: RpcServer;
   readonly transcoder: Transcoder;
+  /** OTLP route; undefined if the service takes no traces. */
   readonly otlp: OtlpRoute | undefined;
   /** Pages; undefined if the service has none. */
   readonly pages: PageRoute | undefined;

@@ -16,6 +16,7 @@ import { holdsViews } from "./decode/protobuf-shape.ts";
 import { type Exchange, headerOf } from "./exchange.ts";
 import type { CallOptions } from "./plain-call.ts";
 
+/** Codec and framing of a request message. */
 export type Framing = {
   readonly codec: "json" | "proto";
   /** Whether a flag and a length precede each message, as in gRPC, gRPC-Web and Connect streams. */

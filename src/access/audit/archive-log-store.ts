@@ -33,6 +33,7 @@ function selectArchives(sql: Sql, orgId: string): Fragment {
       and before -> 'active_children' is not null`;
 }
 
+/** Returns the row of the archiving of a scope. */
 export async function findArchive(
   sql: Sql,
   orgId: string,

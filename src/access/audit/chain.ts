@@ -25,6 +25,7 @@ export type AuditColumns = {
   readonly after: string | null;
 };
 
+/** Previous hash of the first row. */
 export const firstPreviousHash = Buffer.alloc(32);
 
 /**

@@ -20,6 +20,7 @@ type Effect = () => Promise<void>;
 /** Registers an effect that runs after the run has ended. */
 export type HandOver = (effect: Effect) => Promise<void>;
 
+/** An answer with its headers. */
 export type RunAnswer = {
   readonly bytes: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,6 +39,7 @@ export type ClaimedRuns = {
 export function createClaimedRuns(database: Database, sweep: () => void): ClaimedRuns {
   const running = createRunning();
 
+  /** Returns the claim, or the answer of the call that used the key before. */
   async function claimOrAnswer(claim: Claim, claimMs: number): Promise<ClaimToken | RunAnswer> {
     const owner = claim.scopeId;
     // Waits in Postgres while a call with the same key ends.

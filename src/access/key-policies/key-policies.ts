@@ -18,6 +18,7 @@ export type KeyPolicy = {
 };
 
 export type KeyPolicies = {
+  /** Returns the policy of an organization. */
   get(org: Scope): Promise<KeyPolicy>;
   /** Returns the permissions that the policy of a scope's organization allows. */
   permissionsOf(scope: Scope): Promise<readonly string[]>;

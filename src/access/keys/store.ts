@@ -303,6 +303,7 @@ async function revokeKeysWhere(
   return keys;
 }
 
+/** Returns the hashes of keys, in any order. */
 export async function listHashes(sql: Sql, ids: readonly string[]): Promise<readonly Buffer[]> {
   const rows = await sql<{ keyHash: Buffer }[]>`
     select key_hash as "keyHash" from api_keys where key_id = any(${[...ids]}::uuid[])`;

@@ -34,6 +34,7 @@ export type ChangeMemberOptions = {
 };
 
 export type AppointCreatorOptions = {
+  /** Scope in which the new scope is created. */
   readonly parent: Scope;
   readonly created: Scope;
   readonly email: string;

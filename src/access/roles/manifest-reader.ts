@@ -6,6 +6,7 @@ import { OperatorError } from "../../base/operator-error.ts";
 /** A value of the document, or its key if the value is empty. */
 export type Item = Node;
 
+/** Values of a map by key. */
 export type Entries = ReadonlyMap<string, Item>;
 
 export type Entry = { readonly key: string; readonly value: Item; readonly at: Item };

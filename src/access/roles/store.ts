@@ -63,6 +63,7 @@ export async function lockTouchedUsers(sql: Sql, options: TouchedOptions): Promi
   return rows.map(({ userId }) => userId);
 }
 
+/** Counts memberships by role. */
 export async function countByRole(
   sql: Sql,
 ): Promise<readonly { readonly role: string; readonly count: number }[]> {

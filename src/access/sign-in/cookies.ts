@@ -6,6 +6,7 @@ import { isToken } from "./token.ts";
 export type Cookie = {
   /** Returns the cookie's value in a Cookie header, if it has the form of a token. */
   find(header: string | undefined): string | undefined;
+  /** Returns the Set-Cookie header that sets the cookie for `maxAgeSeconds`. */
   set(value: string, maxAgeSeconds: number): string;
   /** Returns the Set-Cookie header that removes the cookie. */
   clear(): string;

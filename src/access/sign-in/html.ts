@@ -34,6 +34,7 @@ export type HtmlPage = {
   readonly content: string;
 };
 
+/** Returns a page with its headers. */
 export function toHtmlAnswer({ status, title, content }: HtmlPage): PageAnswer {
   return {
     status,

@@ -99,6 +99,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     },
   };
 
+  /** Fetches the claims that the ID token lacks. */
   async function fetchMore(
     configuration: client.Configuration,
     accessToken: string,

@@ -32,6 +32,7 @@ export type SignInsOptions = {
   readonly database: Database;
   readonly changes: Pick<AccessChanges, "append" | "onForget">;
   readonly cookies: Cookies;
+  /** Returns the grants from memberships and groups. */
   readonly grantsOfUser: (userId: string, groups: readonly string[]) => Promise<readonly Grant[]>;
   readonly cacheEntriesMax: number;
   readonly cacheAgeMs: number;

@@ -128,6 +128,7 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<void
     )`;
 }
 
+/** Deletes at most `limit` expired sessions. */
 export async function deleteExpiredSessions(sql: Sql, limit: number): Promise<void> {
   await sql`
     delete from sign_in_sessions

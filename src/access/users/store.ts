@@ -83,6 +83,7 @@ export async function updateSignedIn(sql: Sql, row: SignedInRow): Promise<UserRo
   return updated;
 }
 
+/** Removes the link between a person and the identity provider's account. */
 export async function clearIdentity(sql: Sql, userId: string): Promise<void> {
   await sql`update users set issuer = null, subject = null where user_id = ${userId}`;
 }

@@ -39,11 +39,13 @@ export function checkTally({ containers, values }: Tally): void {
   if (values > valuesMax) throw tooMany(`${valuesMax} values`);
 }
 
+/** Returns the error for a list that is too long; the message names the list. */
 export function tooManyItems(name: string): ServiceError {
   const message = `${name}: must have at most ${listItemsMax} items; send them in parts`;
   return new ServiceError("INVALID_ARGUMENT", message);
 }
 
+/** Returns the error for an object with too many members. */
 export function tooManyMembers(): ServiceError {
   const message = `the body has an object with more than ${listItemsMax} members`;
   return new ServiceError("MALFORMED_BODY", message);

@@ -30,6 +30,7 @@ export type LocalProjects = {
 /** Name of the scopes above the first project. */
 const firstScopeName = "default";
 
+/** Actor of everything that the first start creates. */
 export const firstStart: Actor = { type: "system", id: "first-start", name: "first start" };
 
 export function createLocalProjects(database: Database): LocalProjects {

@@ -26,6 +26,7 @@ export type Archived = {
   readonly id: string;
   readonly name: string;
   readonly archivedAt: Date;
+  /** Id of the workflow that archives the contents. */
   readonly workflowId: string;
 };
 

@@ -68,6 +68,7 @@ export function createScopeReads(
   };
 }
 
+/** Creates the service of workspaces or of projects. */
 export function createDescribedScopes(
   options: ScopeResourceOptions,
   level: "workspace" | "project",

@@ -37,6 +37,7 @@ export type PeriodCheck = {
    * Null if there is nothing to check any more: the alert is gone or paused, or has other periods.
    */
   readonly outcome: Outcome | null;
+  /** End of the next period. */
   readonly nextEndMs: number;
 };
 
@@ -276,6 +277,7 @@ function driftOf(current: number | null, baseline: number | null): number | null
   return baseline === 0 ? null : (change / Math.abs(baseline)) * percent;
 }
 
+/** Compares measured values with the thresholds of an alert. */
 export function judge(
   { kind, critical, resolved, sampleSizeMin, aggregation }: AlertRow,
   { sampleSize, values }: Measured,

@@ -46,6 +46,7 @@ export function changeNotice(
   };
 }
 
+/** Returns the notice of a test call. */
 export function testNotice(project: ProjectScope, alert: AlertRow, role: Role): Notice {
   const body = `A test of the alert ${alert.name} of project ${project.name}. All is well.`;
   return {

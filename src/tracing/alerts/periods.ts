@@ -25,6 +25,7 @@ export function isEnd(frequency: Frequency, atMs: number): boolean {
   return nextEnd(frequency, atMs - 1) === atMs;
 }
 
+/** Returns the period that ends at an end. */
 export function periodTo(frequency: Frequency, endMs: number): Period {
   if (frequency === "MONTHLY") return { startMs: shiftMonths(monthOf(endMs), -1), endMs };
   return { startMs: endMs - lengthsMs[frequency], endMs };

@@ -11,6 +11,7 @@ export type Condition = "active" | "triggered" | "resolved";
 
 export type AlertValue = {
   readonly projection: string;
+  /** Null without a number. */
   readonly value: number | null;
   /** Values of the period and of the one before, for DRIFT. */
   readonly current?: number | null;

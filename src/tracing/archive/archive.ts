@@ -5,6 +5,7 @@
 import type { Database } from "../../postgres/database.ts";
 import * as store from "./store.ts";
 
+/** A project and the cluster that holds its events. */
 export type ProjectPlace = { readonly projectId: string; readonly clusterId: string };
 
 /** Number of archived events, and of events still to archive. */

@@ -150,6 +150,7 @@ function textOf(bucket: ChartResult["buckets"][number] | undefined): string {
   return typeof bucket === "string" ? bucket : "";
 }
 
+/** Returns the points of a chart of one measure. */
 export function toPoints({
   buckets,
   series,

@@ -46,6 +46,7 @@ export const percentiles: Partial<Record<Aggregation, number>> = {
   p99: 0.99,
 };
 
+/** A measure as a request names it. */
 export type MeasureRequest = {
   readonly id?: string | undefined;
   readonly metric: string;
@@ -110,6 +111,7 @@ export const plainNames: FieldNames = {
   aggregation: () => "func",
 };
 
+/** Returns the names of a request's fields. */
 export function namesOf({ names = questionNames }: Pick<ChartRequest, "names">): FieldNames {
   return names;
 }
@@ -156,6 +158,7 @@ export type ChartQuestion = {
   readonly measures: readonly Measure[];
   /** Undefined if the chart has no axis of time. */
   readonly unit: BucketUnit | undefined;
+  /** Number of bars of a histogram. */
   readonly bars: number;
   readonly split: Split | undefined;
 };

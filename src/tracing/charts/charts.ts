@@ -82,6 +82,7 @@ export type MeetingRequest = {
   readonly threshold: Threshold;
   /** Unix milliseconds, the end excluded. */
   readonly range: TimeRange;
+  /** Number of the events that are named. */
   readonly named: number;
 };
 
@@ -206,6 +207,7 @@ async function listStarts(
   return starts ?? store.listBuckets(read, range, unit, timezone);
 }
 
+/** Parts of a result that the question has. */
 function partsOf({ kind, measures, range, timezone, unit }: ChartQuestion) {
   return { kind, measures, range, timezone, unit };
 }

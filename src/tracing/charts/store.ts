@@ -20,6 +20,7 @@ export type CellRow = {
   readonly isOther: boolean;
   /** Place of the split's value among the values, from 1. */
   readonly rank: number;
+  /** Number of different values of the split. */
   readonly splits: number;
   /** Number of events of the whole chart. */
   readonly matched: number;

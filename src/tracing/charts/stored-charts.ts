@@ -202,6 +202,7 @@ export function parseRange(path: string, { relative, gte, lte }: GivenRange): St
   return { ...(gte !== undefined && { gte }), ...(lte !== undefined && { lte }) };
 }
 
+/** Returns the question of a stored chart. */
 export function questionOf(chart: NewChart, timezone: string | undefined): ChartRequest {
   const { range, groupBy, shown } = chart;
   const about = { ...boundsOf(range), timezone, filters: withoutSessions(chart.filters) };

@@ -32,6 +32,7 @@ export type DashboardFields = {
 export type Dashboards = {
   /** Throws INVALID_ARGUMENT naming the field. */
   create(project: ProjectScope, fields: DashboardFields, actor: Actor): Promise<Dashboard>;
+  /** Returns all dashboards of a project, by name. */
   list(project: ProjectScope): Promise<readonly Dashboard[]>;
   /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
   get(project: ProjectScope, id: string): Promise<Dashboard>;

@@ -59,6 +59,7 @@ function createTally(): (size: Size) => void {
   };
 }
 
+/** Returns the error for an answer larger than its limit. */
 export function answerTooLarge(limit: string): ServiceError {
   const message =
     `the answer is larger than ${limit}; ask for a smaller limit, fewer ` +

@@ -8,6 +8,7 @@ import type { Outcomes } from "./commit-queue.ts";
 import type { Refusal } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";
 
+/** Applies the writes of one request and returns their outcomes. */
 export type ApplySet = (set: WriteSet) => Promise<Outcomes>;
 
 /**

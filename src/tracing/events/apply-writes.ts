@@ -103,6 +103,7 @@ export async function applyWrites(
 }
 
 type CommitSize = {
+  /** True if the commit is of one request. */
   readonly isAlone: boolean;
   /** True if its whole requests state the memory they hold, and the total fits a commit group. */
   readonly isSmall: boolean;

@@ -25,6 +25,7 @@ export type QueueSize = {
   readonly bytes: number;
 };
 
+/** Returns the size of several queues together. */
 export function sumSizes(sizes: readonly QueueSize[]): QueueSize {
   const sum = (of: (size: QueueSize) => number): number =>
     sizes.reduce((total, size) => total + of(size), 0);

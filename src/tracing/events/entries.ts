@@ -19,6 +19,7 @@ export type Submitted = {
   readonly changes: readonly { readonly eventId: string; readonly change: Change }[];
 };
 
+/** Changes of one commit to one id. */
 export type Entry = {
   readonly projectId: string;
   readonly eventId: string;

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { buckets, type StoredEvent } from "./event.ts";
 import { unescapeJson, unescapeText } from "./postgres-text.ts";
 
+/** Names of an event's fields, as in projections. */
 export const eventFieldNames = [
   "event_id",
   "project_id",
@@ -92,6 +93,7 @@ export type EventColumns = {
   readonly members: readonly string[];
 };
 
+/** Returns the columns that the projections need. */
 export function columnsFor(projections: Projections): EventColumns {
   const names = new Set([...(projections ?? eventFieldNames)].flatMap((name) => columnsOf[name]));
   const isLong = (name: string): boolean => longTexts.has(name);

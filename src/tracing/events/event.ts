@@ -18,6 +18,7 @@ export const buckets = [
 ] as const;
 export type Bucket = (typeof buckets)[number];
 
+/** Returns whether a text is the name of a bucket. */
 export function isBucket(text: string): text is Bucket {
   return buckets.some((bucket) => bucket === text);
 }
@@ -49,6 +50,7 @@ export type EventFields = { readonly [B in Bucket]?: JsonObject } & {
   readonly duration?: number;
 };
 
+/** Fields written to one id. */
 export type EventWrite = EventFields & { readonly event_id: string };
 
 /**
@@ -81,6 +83,7 @@ export type CostEstimate = {
   readonly price_table: string;
 };
 
+/** Fields of an event that determine its cost. */
 export type PricedEvent = Pick<StoredEvent, "event_type" | "start_time" | "config" | "metadata">;
 
 /** Estimates the cost of an event when it is stored; null if there is nothing to price. */

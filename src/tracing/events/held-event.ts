@@ -89,6 +89,7 @@ export function fieldsOfHeld(held: HeldEvent, eventType: EventType): EventFields
 const someError = "error";
 const someFeedback: JsonObject = { given: true };
 
+/** Returns the counted fields of a held event. */
 export function countHeld(held: HeldEvent, eventType: EventType): CountedEvent {
   const { event_id, session_id, source, start_time, end_time, duration, metadata } = held;
   return {

@@ -5,6 +5,7 @@ import type { Fragment, Sql } from "../../postgres/database.ts";
 import type { CountedEvent } from "./held-event.ts";
 import { toMicroseconds } from "./stored-event.ts";
 
+/** Microseconds of an hour. */
 export const hourUs = 3_600_000_000;
 
 /**

@@ -123,6 +123,7 @@ export async function listPending(
   return new Map(rows.map((row) => [unescapeText(row.event_id), parseJson(row.inputs)]));
 }
 
+/** Returns the children of events, by event id. */
 export async function listChildren(
   sql: Sql,
   projectId: string,
@@ -137,6 +138,7 @@ export async function listChildren(
   );
 }
 
+/** Returns the payload of an event. */
 export async function findBuckets(
   sql: Sql,
   projectId: string,
@@ -152,6 +154,7 @@ export async function findBuckets(
 }
 
 type MeasuredMerge = {
+  /** Ids of all rows. */
   readonly eventIds: readonly string[];
   readonly measured: readonly string[];
   readonly bytesMax: number;

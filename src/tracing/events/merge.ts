@@ -94,10 +94,12 @@ export type Refusal = { readonly cause: string };
 /** Outcome of a change; `absent` for an update of a missing event. */
 export type Outcome = "applied" | "absent" | Refusal;
 
+/** Returns whether an outcome is a refusal. */
 export function isRefusal(outcome: Outcome): outcome is Refusal {
   return typeof outcome === "object";
 }
 
+/** Refusal of an event that has the id of a session. */
 export const idOfSession: Refusal = {
   cause:
     "event_id: is the id of a session, or of an event where a session is meant; choose another",
@@ -124,6 +126,7 @@ export type Pending = EventFields & {
   readonly latest_end?: number;
 };
 
+/** Merges changes into an existing event. */
 export function mergeChanges(event: EventFields, changes: readonly Change[]): EventFields {
   const merging = beginMerge(event);
   for (const change of changes) applyChange(merging, change);

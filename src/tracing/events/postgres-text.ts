@@ -22,15 +22,18 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0") && !text.includes(escapeMark);
 }
 
+/** Returns null for null, and else the same as `escapeText`. */
 export function escapeOrNull(text: string | null): string | null {
   return text === null ? null : escapeText(text);
 }
 
+/** Returns the original of a text that `escapeText` returned. */
 export function unescapeText(text: string): string {
   if (!text.includes(escapeMark)) return text;
   return text.replace(escaped, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
+/** Returns null for null, and else the same as `unescapeText`. */
 export function unescapeOrNull(text: string | null): string | null {
   return text === null ? null : unescapeText(text);
 }
@@ -59,6 +62,7 @@ export function escapeJson(json: string): string {
   );
 }
 
+/** Returns the original of JSON text that `escapeJson` returned. */
 export function unescapeJson(json: string): string {
   if (!json.includes(escapeMark)) return json;
   return json.replace(escaped, (_, hex: string) => `\\u${hex}`);

@@ -41,6 +41,7 @@ export type RecordOptions = Origin & {
   readonly sessionNames?: ReadonlyMap<string, string>;
   /** Cost of each write (event-limits.ts). A request of high total cost is stored in parts. */
   readonly costs?: readonly number[];
+  /** See WriteSet. */
   readonly onCreated?: WriteSet["onCreated"];
 };
 
@@ -66,6 +67,7 @@ export type Recorder = {
    * INVALID_ARGUMENT if it cannot be stored.
    */
   update(projectId: ProjectId, write: EventWrite, origin?: Origin): Promise<boolean>;
+  /** Returns the size of the commit queue. */
   queueSize(): QueueSize;
   /** Resolves when no write is waiting. */
   drain(): Promise<void>;

@@ -37,6 +37,7 @@ export type ReadContext = {
   readonly memory: Reservation;
 };
 
+/** Creates the read context of a call for one project. */
 export function createReadContext(
   database: Pick<Database, "reader">,
   projectId: string,
@@ -91,6 +92,7 @@ export type Found = {
   readonly parts: AsyncGenerator<Part, void, undefined>;
 };
 
+/** Finds the rows of a source and reads them. */
 export async function findRows(context: ReadContext, request: ReadRequest): Promise<Found> {
   const { source, rowsMax, bytesMax } = request;
   const estimateMax = Math.floor(firstEstimateMax / Math.max(1, rowsMax));

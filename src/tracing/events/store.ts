@@ -59,6 +59,7 @@ export async function insertRows(sql: Sql, rows: string): Promise<EventKey[]> {
 /** The content of a commit of one statement, as JSON. */
 export type CommitTexts = {
   readonly rows: string;
+  /** Changes of totals. */
   readonly totals: string;
   /** Rows of the evaluation queue. */
   readonly queued: string;

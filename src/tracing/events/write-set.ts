@@ -11,6 +11,7 @@ import type { CountedEvent } from "./held-event.ts";
  */
 export type WriteKind = "create" | "enrich" | "update";
 
+/** Writes of one request. */
 export type WriteSet = {
   readonly projectId: ProjectId;
   /** Organization of the project; absent if unknown. */
@@ -38,6 +39,7 @@ export function sizeOfSet({ writes, bytes = 0 }: Pick<WriteSet, "writes" | "byte
   return Math.max(bytes, writes.length * usualEventBytes);
 }
 
+/** An event after a commit. */
 export type WrittenEvent = { readonly projectId: string; readonly after: CountedEvent };
 
 /** Events that wait to be evaluated, as the functions of migration 0030 store them. */

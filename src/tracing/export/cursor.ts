@@ -11,6 +11,7 @@ import type { EventPlace } from "./place-store.ts";
 /** Last row of a page. */
 export type Position = EventPlace;
 
+/** Returns the position of an event. */
 export function positionOf(event: Pick<StoredEvent, "start_time" | "event_id">): Position {
   return { startTimeUs: Math.round(event.start_time * 1000), eventId: event.event_id };
 }

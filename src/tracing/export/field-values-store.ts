@@ -8,6 +8,7 @@ import { escapeText, unescapeText } from "../events/postgres-text.ts";
 import { conditionsSql, hasOwnIndex } from "./filter-sql.ts";
 import { type EventQuery, matching } from "./place-store.ts";
 
+/** Values of a field among the events looked at. */
 export type FieldValues = {
   readonly values: readonly { readonly value: string; readonly count: number }[];
   /** Number of events looked at. */

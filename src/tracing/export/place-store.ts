@@ -52,6 +52,7 @@ export async function findPlace(
   return row && toPlace(row);
 }
 
+/** Returns the source of the events in a stretch that meet the conditions. */
 export function eventsIn(query: EventQuery, { after, end, limit }: Stretch): RowSource {
   return (sql, columns) => sql`
     select ${columns}
@@ -61,6 +62,7 @@ export function eventsIn(query: EventQuery, { after, end, limit }: Stretch): Row
     limit ${limit}`;
 }
 
+/** Returns the places of the events in a stretch that meet the conditions. */
 export async function listPlaces(
   read: Read,
   query: EventQuery,
@@ -71,6 +73,7 @@ export async function listPlaces(
   return (rows as unknown as readonly PlaceRow[]).map(toPlace);
 }
 
+/** Converts a row to its place. */
 export function toPlace(row: PlaceRow): EventPlace {
   return { startTimeUs: row.start_time_us, eventId: unescapeText(row.event_id) };
 }

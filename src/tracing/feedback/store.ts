@@ -20,6 +20,7 @@ export type NewFeedback = {
 /** A stored record and its place in the list. */
 export type FeedbackRecord = Omit<NewFeedback, "feedbackId"> & Position;
 
+/** Returns whether an event is a generation. */
 export async function isGeneration(
   read: Read,
   projectId: string,

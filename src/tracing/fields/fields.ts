@@ -129,6 +129,7 @@ type KnownProject = {
   isFull: boolean;
 };
 
+/** Creates the catalogue of a database. */
 export function createFieldCatalogue(options: FieldCatalogueOptions): FieldCatalogue {
   const { database, fieldsMax = fieldsOfProjectMax } = options;
   const projects = new Map<string, KnownProject>();

@@ -24,6 +24,7 @@ function formatKey(key: string): string {
   return /[\\.*]/.test(key) ? key.replace(special, "\\$&") : key;
 }
 
+/** Parses a stored path. */
 export function parsePath(stored: string): Path {
   if (!stored.includes("\\")) {
     return stored.split(".").map((segment) => (segment === "*" ? anyItem : segment));

@@ -45,6 +45,7 @@ export async function listCommittedFields(
   return rows.map((row) => ({ ...row, field: unescapeText(row.field) }));
 }
 
+/** Returns the number of recorded fields of a project. */
 export async function countFields(sql: Sql, projectId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::integer as count

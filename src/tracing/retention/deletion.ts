@@ -41,6 +41,7 @@ export type Deletion = {
 };
 
 export type DeletionOptions = {
+  /** The control database. */
   readonly database: Database;
   readonly clusters: Pick<Clusters, "database">;
   readonly outbox: Outbox;

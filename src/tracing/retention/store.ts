@@ -118,6 +118,7 @@ export type SessionState = {
   readonly state: string;
 };
 
+/** Returns the states of sessions. */
 export async function listStates(
   sql: Sql,
   projectId: string,
@@ -192,6 +193,7 @@ export async function lockSessions(
     select count(*) from locked`;
 }
 
+/** Numbers of deleted rows. */
 export type Deleted = {
   readonly sessions: number;
   readonly events: number;
@@ -286,6 +288,7 @@ export async function findRun(
   return row;
 }
 
+/** Returns whether a project has a newer run. */
 export async function hasNewerRun(
   sql: Sql,
   { projectId, id }: Pick<RunRow, "projectId" | "id">,
@@ -301,6 +304,7 @@ export async function hasNewerRun(
   return newer !== undefined;
 }
 
+/** Returns the runs of a project, newest first. */
 export async function listRuns(
   sql: Sql,
   projectId: string,
@@ -320,6 +324,7 @@ export type Batch = {
   readonly after: SessionPlace;
 };
 
+/** Adds a batch to the report of a run. */
 export async function addBatch(
   sql: Sql,
   { projectId, id }: Pick<RunRow, "projectId" | "id">,

@@ -51,6 +51,7 @@ function waitingSql(sql: Sql, projectId: string, isMeant: Fragment, limit: numbe
     )`;
 }
 
+/** Adds deleted updates to the report of a run. */
 export async function addUpdates(
   sql: Sql,
   { projectId, id }: Pick<RunRow, "projectId" | "id">,

@@ -70,6 +70,7 @@ export type RunEvents = {
   ): Promise<readonly SelectedEvent[]>;
 };
 
+/** Ids of a page. */
 const idsOfPage = 10_000;
 
 export function createRunEvents(
@@ -169,6 +170,7 @@ function* addDatapoints(events: readonly OpenEvent[]): Steps<undefined> {
   }
 }
 
+/** Events between two steps. */
 const eventsOfStep = 512;
 
 function tooMany(): ServiceError {

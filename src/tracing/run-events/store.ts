@@ -23,6 +23,7 @@ export type RunEventPart = {
   /** Null unless `is_sent`. */
   readonly metrics: string | null;
   readonly events: number;
+  /** Bytes of the events. */
   readonly bytes: number;
   /** False if the events, or earlier ones, did not fit. */
   readonly is_sent: boolean;
@@ -78,6 +79,7 @@ export async function listEventIds(
   return rows.map(({ event_id: id }) => unescapeText(id));
 }
 
+/** Returns the sessions of a run that have neither outputs nor an error. */
 export async function listOpenSessionIds(
   sql: Sql,
   projectId: string,
@@ -92,6 +94,7 @@ export async function listOpenSessionIds(
   return rows.map(({ event_id: id }) => unescapeText(id));
 }
 
+/** Returns the runs that events of ids name in their metadata, with the events. */
 export async function listRunsOfEvents(
   sql: Sql,
   projectId: string,
@@ -119,6 +122,7 @@ export type RunUsage = {
   readonly durationP95: number | null;
 };
 
+/** Returns what the sessions of a run took. */
 export async function findUsage(
   sql: Sql,
   projectId: string,

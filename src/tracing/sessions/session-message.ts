@@ -18,6 +18,7 @@ import type { TreeNode } from "./tree.ts";
 
 type Scopes = Pick<ProjectScope, "orgId" | "workspaceId" | "projectId">;
 
+/** Returns the message of a session event with its scopes and totals. */
 export function toSessionMessage(session: Session, scopes: Scopes): SessionMessage {
   const message = create(SessionSchema);
   const { $typeName: _, ...event } = toEventMessage(session.event, scopes.projectId);

@@ -42,6 +42,7 @@ import {
 } from "./totals.ts";
 import { toTree } from "./tree.ts";
 
+/** A session event with its totals. */
 export type Session = { readonly event: StoredEvent; readonly totals: Totals };
 
 export type ListOptions = Bounds & {

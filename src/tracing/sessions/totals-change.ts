@@ -20,6 +20,7 @@ type Sum = {
   readonly costs: number[];
 };
 
+/** Adds the changes to the totals of their sessions. */
 export async function applyTotals(sql: Sql, changes: readonly TotalsChange[]): Promise<void> {
   const terms = totalsTermsOf(changes);
   if (terms.length > 0) await addToTotals(sql, terms);

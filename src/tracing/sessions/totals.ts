@@ -93,6 +93,7 @@ export function addTotals(a: Totals, b: Totals, sign: 1 | -1 = 1): Totals {
   };
 }
 
+/** Keys of `metadata` that hold amounts. */
 export const amountKeys = [
   "prompt_tokens",
   "input_tokens",

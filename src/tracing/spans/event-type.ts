@@ -12,6 +12,7 @@ const explicitKeys = [
   "honeyhive.event_type_raw",
 ];
 
+/** Types by the values of an attribute. */
 type Types = ReadonlyMap<string, EventType>;
 
 function typesOf(values: { readonly [Type in EventType]?: readonly string[] }): Types {

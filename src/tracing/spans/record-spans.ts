@@ -31,6 +31,7 @@ export type TracesOptions = {
   readonly source?: string | undefined;
   /** Organization of the project; absent if unknown. */
   readonly organization?: string | undefined;
+  /** Memory of the call. */
   readonly memory: Pick<Reservation, "grow" | "bytes" | "holder">;
 };
 

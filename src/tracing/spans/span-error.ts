@@ -6,6 +6,7 @@ import { type Draft, take } from "./draft.ts";
 
 const langfuseLevel = "langfuse.observation.level";
 
+/** Error of a failed span without any text. */
 const unnamedError = "error";
 
 /**

@@ -3,6 +3,7 @@
 
 import type { JsonValue } from "../../base/json.ts";
 
+/** Attribute values by key, with the sender's types. */
 export type Attributes = ReadonlyMap<string, JsonValue>;
 
 export type SpanEvent = {
@@ -19,6 +20,7 @@ export type SpanLink = {
   readonly attributes: Attributes;
 };
 
+/** Name, version and attributes of the library that made a span. */
 export type SpanScope = {
   readonly name: string;
   readonly version: string;

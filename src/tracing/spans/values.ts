@@ -141,6 +141,7 @@ export function toNumber(value: JsonValue | undefined): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
+/** Returns whether a key is the index of a list. */
 export function isIndex(key: string): boolean {
   return /^\d{1,9}$/.test(key);
 }

@@ -9,6 +9,7 @@ import type { FilterInput } from "../export/filter.ts";
 
 export type ViewSort = { readonly field: string; readonly direction: string };
 
+/** Stored state of a view. */
 export type ViewState = {
   readonly filters: readonly FilterInput[];
   readonly range: StoredRange | null;

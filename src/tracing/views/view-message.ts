@@ -29,6 +29,7 @@ function toState({ filters, dateRange, columns, sort, settings }: StateMessage):
   };
 }
 
+/** Returns the message of a view for an actor. */
 export function toViewMessage(view: View, actor: Actor): MessageInitShape<typeof ViewSchema> {
   const { id, name, page, isShared, state } = view;
   return {

@@ -46,6 +46,7 @@ export type GivenState = {
   readonly settings: JsonObject | undefined;
 };
 
+/** A project, and the actor who asks. */
 export type Viewer = { readonly project: ProjectScope; readonly actor: Actor };
 
 /** A personal view is absent to every actor but its owner. Each change is audited. */
@@ -131,6 +132,7 @@ export function createViews(options: ChangeParts): Views {
   };
 }
 
+/** Returns whether an actor owns a view. */
 export function isOwn(view: Pick<View, "ownerType" | "ownerId">, actor: Actor): boolean {
   return view.ownerType === actor.type && view.ownerId === actor.id;
 }

@@ -24,6 +24,7 @@ export type FindScope = (level: ScopeLevel, id: string) => Promise<Scope | undef
 /** Header that names the project of the call of a person or of a fine-grained key. */
 const projectHeader = "x-project-id";
 
+/** Levels of the request fields that hold the id of a scope. */
 const fieldLevels: Readonly<Record<string, ScopeLevel>> = {
   org_id: "org",
   virtual_dataplane_id: "dataplane",

@@ -7,6 +7,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
 import { type Work, workKey } from "../../access/call.ts";
 
+/** Maximum times of unary calls. */
 export type Deadlines = {
   /**
    * Maximum time of calls that write events. After it the database counts as unavailable, and the

@@ -106,6 +106,7 @@ export function createLogInterceptor(callLog: CallLog): Interceptor {
   };
 }
 
+/** Error of a stream whose client left. */
 const left = new ConnectError("the client left", Code.Canceled);
 
 /**

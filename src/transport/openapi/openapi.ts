@@ -242,6 +242,7 @@ function answerOf(
   return { description: "Success", content: { [jsonType]: { schema }, ...streamed } };
 }
 
+/** Returns whether a method is the streaming twin of another method. */
 function isTwin({ name, parent }: DescMethod): boolean {
   return parent.methods.some((method) => getOption(method, rest).streamTwin === name);
 }

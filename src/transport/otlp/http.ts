@@ -50,6 +50,7 @@ export async function parseTraceRequest(
   return { request, rejected: [] };
 }
 
+/** Body and content type of an answer. */
 export type Encoded = { readonly contentType: string; readonly body: Uint8Array<ArrayBuffer> };
 
 /**

@@ -7,6 +7,7 @@ import type { AnyValue, KeyValue } from "../../../gen/opentelemetry/proto/common
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
 import { listItemsMax, nestingDepthMax } from "../../base/limits.ts";
 
+/** Error for a field of the wrong type or value; the message names the field. */
 export class FieldError extends Error {}
 
 /** Returns a field by either of its names; null counts as absent. */

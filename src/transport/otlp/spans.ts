@@ -70,6 +70,7 @@ export function* readSpans(request: ExportTraceServiceRequest): Steps<{
 /** Attributes that the spans of one resource share, and the bytes left for those of its scopes. */
 type OfResource = { readonly resource: Attributes; readonly left: number };
 
+/** Resource and scope that the spans of one scope share. */
 type Shared = Pick<Span, "resource" | "scope">;
 
 const tooManyShared =

@@ -49,6 +49,7 @@ export type RestBinding = {
   readonly form: RestForm;
   /** Whether unknown and legacy keys of a body are errors. */
   readonly isStrict: boolean;
+  /** Whether answers write times as text. */
   readonly hasTextTimes: boolean;
   /** Whether answers leave out absent nullable fields. */
   readonly isNullFree: boolean;

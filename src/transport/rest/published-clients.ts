@@ -13,6 +13,7 @@ export function takesTextTimes(userAgent: string | undefined): boolean {
 export const clientPackageHeader = "hh-client-package";
 const numericClient = "honeyhive";
 
+/** Returns whether a client reads scores that are texts. */
 export function takesTextScores(clientPackage: string | undefined): boolean {
   return clientPackage !== numericClient;
 }

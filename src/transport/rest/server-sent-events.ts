@@ -5,6 +5,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { messageLines, type StreamEncoder } from "./stream.ts";
 
+/** Returns the encoder of streams of a message type. */
 export function eventStreamEncoder(output: DescMessage): StreamEncoder {
   const lines = messageLines(output, {
     isTextTimes: false,

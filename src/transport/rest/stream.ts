@@ -20,6 +20,7 @@ import { messageWriter, type WriteContext } from "./json-writer.ts";
 /** Top-level names of the requested event fields; undefined means all. */
 type Projections = WriteContext["projections"];
 
+/** Encodes the messages of one stream to bytes of one media type. */
 export type StreamEncode = (
   messages: AsyncIterable<Message>,
   projections: Projections,

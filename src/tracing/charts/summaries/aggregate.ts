@@ -81,6 +81,7 @@ type Ranking = {
   readonly top: readonly number[];
   /** Number of values that an event has; undefined if there is at most one. */
   readonly count?: number;
+  /** Sums of each value over all buckets. */
   readonly sums?: Sums;
 };
 

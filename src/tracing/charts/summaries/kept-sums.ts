@@ -25,6 +25,7 @@ export const bySplit = { perBucket: 0, places: undefined } as const;
 export type SplitParts = {
   readonly plan: SummaryPlan;
   readonly parts: readonly Part[];
+  /** Number of values of the split. */
   readonly groups: number;
 };
 

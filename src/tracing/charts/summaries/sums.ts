@@ -16,6 +16,7 @@ export type Part = {
 /** Which group a value of the split belongs to, in each bucket. */
 export type Grouping = {
   readonly groups: number;
+  /** Groups in each bucket. */
   readonly perBucket: number;
   /** Place of each value of the split within a bucket; undefined: each value is a group. */
   readonly places: Uint32Array | undefined;
@@ -35,6 +36,7 @@ export type SourceSums = {
   readonly max: Float64Array | undefined;
 };
 
+/** Returns the group of each entry of a part. */
 export function groupsOf({ bucket, summary }: Part, grouping: Grouping): Uint32Array {
   const { splits } = summary;
   const { perBucket, places } = grouping;
@@ -57,6 +59,7 @@ export function noSums({ sources }: SummaryPlan, groups: number): Sums {
   };
 }
 
+/** Adds parts to sums. */
 export async function addUp(
   sums: Sums,
   parts: readonly Part[],

@@ -22,6 +22,7 @@ export const mastra: Convention = {
   },
 };
 
+/** Types of spans whose input and output are a chat. */
 const chats: ReadonlySet<string> = new Set(["agent_run", "model_generation", "model_step"]);
 
 function typeOf(draft: Draft): string | undefined {
