@@ -331,6 +331,28 @@ describe("an alert", () => {
   });
 });
 
+describe("the condition of an alert", () => {
+  test("has its filters as they are, one without a value too", async () => {
+    const made = await app.call("POST", "/v1/alerts", {
+      ...anAlert(receiver.url),
+      filters: [
+        { field: "event_type", operator: "is", value: "model" },
+        { field: "error", operator: "not exists" },
+        { field: "event_name", operator: "is not", value: null },
+      ],
+    });
+    const { id } = (made as { data: { id: string } }).data;
+    const { page, faults } = await app.open(path(`alerts/${id}`));
+
+    const facts = page.getByRole("region", { name: "Condition" });
+    await facts.getByText("event_type is model").waitFor();
+
+    await facts.getByText("error not exists", { exact: true }).waitFor();
+    await facts.getByText("event_name is not null", { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("an alert, for a viewer,", () => {
   test("has no control that the role does not permit", async () => {
     const userId = await app.addMember("project_viewer");

@@ -3,7 +3,11 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AlertSchema, AlertValueSchema } from "../../../gen/waggle/v1/alert_pb.js";
-import { formatOfAlert, noteOf } from "../../../src/web/app/pages/alerts/alert-values.ts";
+import {
+  formatOfAlert,
+  formatOfThreshold,
+  noteOf,
+} from "../../../src/web/app/pages/alerts/alert-values.ts";
 
 test.each([
   { projection: "event_count", aggregation: "COUNT", want: "10 before, 25 now" },
@@ -26,4 +30,16 @@ test("each measure of an alert has its own unit", () => {
     "25 ms",
     "$25.00",
   ]);
+});
+
+test.each([
+  { alertType: "AGGREGATE", projection: "cost", threshold: 0.00005, want: "$0.00005" },
+  { alertType: "PER_EVENT", projection: "cost", threshold: 12.4, want: "$12.40" },
+  { alertType: "DRIFT", projection: "cost", threshold: 0.04, want: "0.04 %" },
+  { alertType: "AGGREGATE", projection: "duration", threshold: 2_000, want: "2.00 s" },
+])("the threshold $threshold of $alertType is written as $want", (row) => {
+  const { alertType, projection, threshold, want } = row;
+  const alert = create(AlertSchema, { alertType, aggregation: "SUM", projections: [projection] });
+
+  expect(formatOfThreshold(alert)(threshold)).toBe(want);
 });

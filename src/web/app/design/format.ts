@@ -60,6 +60,17 @@ export function formatCost(usd: number): string {
   return `${usd < 0 ? "-" : ""}$${text}`;
 }
 
+const exactCost = new Intl.NumberFormat(locale, {
+  style: "currency",
+  currency: "USD",
+  maximumFractionDigits: 20,
+});
+
+/** Formats US dollars with all their digits: `$12.40`, `$0.00005`. */
+export function formatExactCost(usd: number): string {
+  return exactCost.format(usd);
+}
+
 const ages: readonly (readonly [number, string])[] = [
   [day, "d"],
   [hour, "h"],

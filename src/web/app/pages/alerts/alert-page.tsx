@@ -4,12 +4,14 @@ import { useNavigate } from "@tanstack/react-router";
 import { EllipsisVertical, Pause, Pencil, Play, Volume2, VolumeX } from "lucide-react";
 import { useState } from "react";
 import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
+import type { Filter } from "../../../../../gen/waggle/v1/filter_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
+import { type Operator, takesValue } from "../../design/filters.ts";
 import { Menu } from "../../design/menu.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
@@ -228,9 +230,9 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
             label: "Events",
             value: (
               <span className="alert-filters">
-                {alert.filters.map(({ field, operator, value }) => (
-                  <Badge key={`${field} ${operator}`}>
-                    {field} {operator} {textOf(value)}
+                {alert.filters.map((filter, index) => (
+                  <Badge key={index}>
+                    {filter.field} {filter.operator} {textOf(filter)}
                   </Badge>
                 ))}
                 {minimumSampleSize > 0 ? <Badge>at least {minimumSampleSize}</Badge> : null}
@@ -250,7 +252,8 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
   );
 }
 
-function textOf(value: Alert["filters"][number]["value"]): string {
+function textOf({ operator, value }: Filter): string {
   const kind = value?.kind;
+  if (kind?.case === "nullValue") return takesValue(operator as Operator) ? "null" : "";
   return kind && "value" in kind && typeof kind.value !== "object" ? String(kind.value) : "";
 }

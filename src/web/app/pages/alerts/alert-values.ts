@@ -1,7 +1,7 @@
 // How values of alerts are written: in percent, as counts, or in the unit of their measure.
 
 import type { Alert, AlertEvaluation } from "../../../../../gen/waggle/v1/alert_pb.js";
-import { formatCounted } from "../../design/format.ts";
+import { formatCost, formatCounted, formatExactCost } from "../../design/format.ts";
 import { formatOf } from "../charts/answer.ts";
 
 /** Aggregations of alerts as charts name them. */
@@ -36,10 +36,17 @@ function formatOfMeasure({ aggregation }: Condition, metric = ""): (value: numbe
   return formatOf({ metric, aggregation: chartAggregations[aggregation] ?? "avg" });
 }
 
-/** Returns how the threshold of an alert is written: for PER_EVENT it is one event's value. */
+/**
+ * Returns how the threshold of an alert is written: for PER_EVENT it is one event's value. Rounded,
+ * a small change or cost would be another threshold, such as 0.0 % or <$0.0001.
+ */
 export function formatOfThreshold(alert: Condition): (value: number) => string {
-  if (alert.alertType !== "PER_EVENT") return formatOfAlert(alert);
-  return formatOf({ metric: alert.projections[0] ?? "" });
+  if (alert.alertType === "DRIFT") return (value) => `${value} %`;
+  const isOfEvent = alert.alertType === "PER_EVENT";
+  const format = isOfEvent
+    ? formatOf({ metric: alert.projections[0] ?? "" })
+    : formatOfAlert(alert);
+  return format === formatCost ? formatExactCost : format;
 }
 
 /** Returns what a check saw beside its values: both sides of a change, or the events it names. */
