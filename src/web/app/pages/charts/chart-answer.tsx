@@ -1,14 +1,14 @@
 // ChartAnswer: asks a question and shows the answer, or why there is none and what to do.
 
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { useNow } from "../../design/now.ts";
 import { ErrorState, Skeleton } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
-import { toAnswer } from "./answer.ts";
+import { type Answer, toAnswer } from "./answer.ts";
 import { toRequest } from "./chart-messages.ts";
 import { ChartView } from "./chart-view.tsx";
 import type { Question } from "./question.ts";
@@ -39,8 +39,11 @@ export type ChartAnswerProps = {
 };
 
 export function ChartAnswer({ label, question, range, heightPx, onRange }: ChartAnswerProps) {
-  const { answer, error, refetch } = useAnswer(question, range);
-  if (error) {
+  const asked = useAnswer(question, range);
+  const { error, refetch } = asked;
+  const answer = useLastAnswer(JSON.stringify([question, range]), asked);
+  const isUnread = error?.isTransient === true && answer !== undefined;
+  if (error && !isUnread) {
     return <ChartError error={error} onRetry={() => void refetch()} onRange={onRange} />;
   }
   if (!answer) return <Skeleton height="100%" />;
@@ -48,14 +51,34 @@ export function ChartAnswer({ label, question, range, heightPx, onRange }: Chart
   const shown = answer.kind === question.kind ? question : undefined;
   if (!shown) return <Skeleton height="100%" />;
   return (
-    <ChartView
-      label={label}
-      question={question}
-      answer={answer}
-      {...(heightPx !== undefined && { heightPx })}
-      {...(onRange && { onRange })}
-    />
+    <>
+      {isUnread ? (
+        <p className="chart-unread" role="status">
+          Not up to date: {error.message}
+        </p>
+      ) : null}
+      <ChartView
+        label={label}
+        question={question}
+        answer={answer}
+        {...(heightPx !== undefined && { heightPx })}
+        {...(onRange && { onRange })}
+      />
+    </>
   );
+}
+
+type Asked = Pick<ReturnType<typeof useAnswer>, "answer" | "isPlaceholderData">;
+
+/**
+ * Returns the answer, or the last one to the same question while it cannot be read again: a range
+ * up to now is asked for anew each minute.
+ */
+function useLastAnswer(key: string, { answer, isPlaceholderData }: Asked): Answer | undefined {
+  const [last, setLast] = useState<{ readonly key: string; readonly answer: Answer }>();
+  const isNew = last?.key !== key || last.answer !== answer;
+  if (answer && !isPlaceholderData && isNew) setLast({ key, answer });
+  return answer ?? (last?.key === key ? last.answer : undefined);
 }
 
 type ChartErrorProps = {

@@ -46,6 +46,8 @@ export function DashboardView(props: DashboardViewProps) {
     const chart = chartOf(tile.id);
     return chart ? [{ ...tile, name: chart.name }] : [];
   });
+  // The list of charts may be older than the layout: a tile whose chart it lacks keeps its place.
+  const unnamed = tiles.filter(({ id }) => !chartOf(id));
   if (named.length === 0) {
     return (
       <EmptyState
@@ -63,7 +65,7 @@ export function DashboardView(props: DashboardViewProps) {
       <DashboardGrid
         tiles={named}
         isArranging={isArranging}
-        onChange={setTiles}
+        onChange={(next) => setTiles([...next, ...unnamed])}
         actionsOf={({ id, name }) => (
           <Menu
             align="end"

@@ -3,6 +3,7 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { type Dashboard, DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
@@ -46,7 +47,8 @@ export function useLayout(dashboard: Dashboard, isArranging: boolean) {
     onError: async ({ errorCode }) => {
       if (errorCode !== changedCode) return;
       unsaved.current = undefined;
-      await renewAnswers(client, [listDashboards]);
+      // The other layout may have a chart that is newer than the list of charts.
+      await renewAnswers(client, [listDashboards, ChartService.method.listCharts]);
       setChanged(undefined);
     },
     onSuccess: async () => {
