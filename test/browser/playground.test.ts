@@ -122,9 +122,71 @@ describe("the playground", () => {
 
     await page.getByRole("link", { name: "Open the providers" }).waitFor();
     await inspect("playground-error");
+    // The answer of the service does not say what the provider said; its trace does.
+    await page.getByRole("link", { name: "Open the trace" }).click();
+    await page.getByText("1 error", { exact: true }).waitFor();
+    await page.keyboard.press("e");
+    await page
+      .getByText(/stand-in says 401/)
+      .first()
+      .waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Playground" }).waitFor();
     await page.reload();
     await page.getByRole("button", { name: "Model: openai/gpt-4o-fail-401" }).waitFor();
     expect(await page.getByLabel("Text of message 2").inputValue()).toBe("Keep these words");
+  });
+
+  test("advises on the failure that it was", async () => {
+    const { page } = await app.open(path());
+    await page.getByLabel("Text of message 2").fill("Too many");
+    await pickModel(page, "Model", "openai/gpt-4o-fail-429");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("The provider takes no more calls for now.").waitFor();
+    expect(await page.getByRole("link", { name: "Open the providers" }).count()).toBe(0);
+
+    await page.getByRole("button", { name: "Model: openai/gpt-4o-fail-429" }).click();
+    await page.getByPlaceholder("Find or type a model…").fill("openai/gpt-4o-fail-400");
+    await page.keyboard.press("Enter");
+    await page.getByPlaceholder("Find or type a model…").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("provider openai answered 400: stand-in says 400").waitFor();
+
+    expect(await page.getByText(/key or address of the provider/).count()).toBe(0);
+  });
+
+  test("names the message whose content is no JSON", async () => {
+    const { page } = await app.open(path());
+    const [message] = [{ id: "one", role: "user", text: "[{", isJson: true }];
+    await page.evaluate(
+      ([key, draft]) => localStorage.setItem(key ?? "", draft ?? ""),
+      [
+        `waggle.playground.${app.service.projectId}`,
+        JSON.stringify({
+          messages: [message],
+          variables: {},
+          tools: "",
+          columns: [{ id: "two", model: "openai/gpt-4o-echo", parameters: {} }],
+        }),
+      ],
+    );
+    await page.reload();
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    await page.getByText("The content of message 1 is no JSON.").waitFor();
+
+    await page.getByText("Change what the message names, and send it again.").waitFor();
+  });
+
+  test("asks for each variable that the service fills in", async () => {
+    const { page } = await app.open(path());
+    await page.getByLabel("Text of message 2").fill("{{ größe }} and {{ first name }}");
+    await page.getByRole("textbox", { name: "größe" }).fill("180 cm");
+    await page.getByRole("textbox", { name: "first name" }).fill("Ada");
+    await pickModel(page, "Model", "openai/gpt-4o-echo");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    await page.getByRole("listitem").getByText("180 cm and Ada").waitFor();
   });
 
   test("offers a viewer no run and no save, and asks for nothing that is refused", async () => {

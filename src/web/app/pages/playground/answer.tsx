@@ -10,7 +10,7 @@ import { MessageView } from "../../design/message-view.tsx";
 import { EmptyState, ErrorState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { Cost, Duration, KeyValue, Tokens } from "../../design/values.tsx";
-import type { Run } from "./run.ts";
+import { isRecorded, type Run } from "./run.ts";
 
 type AnswerProps = { readonly run: Run | undefined; readonly mayRun: boolean };
 
@@ -68,8 +68,8 @@ function AnswerNumbers({ run }: { readonly run: Run }) {
           { label: "Cost", value: <Cost value={generation?.cost} /> },
         ]}
       />
-      {generation ? (
-        <Link to={pageAddress(projectId, `traces/${generation.sessionId}`)}>Open the trace</Link>
+      {run.state !== "running" && isRecorded(run) ? (
+        <Link to={pageAddress(projectId, `traces/${run.sessionId}`)}>Open the trace</Link>
       ) : null}
     </div>
   );
@@ -87,30 +87,39 @@ function AnswerBody({ run }: { readonly run: Run }) {
   );
 }
 
-const providerErrors = ["PROVIDER_FAILED", "PROVIDER_REJECTED"];
+/** What a failure of a provider may mean; the answer of the service does not say which it is. */
+const meanings: Readonly<Record<string, string>> = {
+  PROVIDER_FAILED: "Its trace says how the provider failed. Where it refused the key, change that.",
+  PROVIDER_LIMITED:
+    "The provider takes no more calls for now. Its trace says which limit it named.",
+};
+const providerAdvice = "The key or address of the provider may be wrong or missing.";
 
 function Failure({ run }: { readonly run: Run }) {
   const projectId = useCurrentProjectId();
   const { error } = run;
   if (!error) return null;
-  const isAboutProviders =
-    providerErrors.includes(error.errorCode) || /provider/i.test(error.message);
+  const { errorCode } = error;
+  const isRefusedHere = !errorCode.startsWith("PROVIDER_") && /provider/i.test(error.message);
+  const meaning = meanings[errorCode] ?? (isRefusedHere ? providerAdvice : undefined);
   return (
     <>
       <ErrorState error={error} isInline />
-      {isAboutProviders ? (
+      {meaning === undefined ? null : (
         <p className="playground-note">
-          The key or address of the provider may be wrong or missing.{" "}
-          <Link
-            to="/app/p/$projectId/settings"
-            params={{ projectId }}
-            search={{ tab: "providers" }}
-          >
-            Open the providers
-          </Link>
+          {meaning}{" "}
+          {errorCode === "PROVIDER_LIMITED" ? null : (
+            <Link
+              to="/app/p/$projectId/settings"
+              params={{ projectId }}
+              search={{ tab: "providers" }}
+            >
+              Open the providers
+            </Link>
+          )}
         </p>
-      ) : null}
-      {error.errorCode === "BUDGET_EXHAUSTED" ? (
+      )}
+      {errorCode === "BUDGET_EXHAUSTED" ? (
         <p className="playground-note">
           <Link to="/app/p/$projectId/settings" params={{ projectId }} search={{ tab: "budgets" }}>
             Open the budgets

@@ -7,6 +7,7 @@ import { Button } from "../../design/button.tsx";
 import { Drawer } from "../../design/overlay.tsx";
 import { EmptyState } from "../../design/states.tsx";
 import { Cost, Duration, Time } from "../../design/values.tsx";
+import { isRecorded } from "./run.ts";
 import type { PastRun } from "./runs.ts";
 
 export type HistoryProps = {
@@ -38,10 +39,8 @@ export function History({ isOpen, onClose, past, onRestore }: HistoryProps) {
                   <Duration value={one.run.totalMs} /> in this browser ·{" "}
                   <Cost value={one.run.generation?.cost} />
                 </span>
-                {one.run.generation ? (
-                  <Link to={pageAddress(projectId, `traces/${one.run.generation.sessionId}`)}>
-                    Trace
-                  </Link>
+                {isRecorded(one.run) ? (
+                  <Link to={pageAddress(projectId, `traces/${one.run.sessionId}`)}>Trace</Link>
                 ) : null}
                 <Button size="small" onClick={() => onRestore(one)}>
                   Bring back

@@ -6,11 +6,10 @@ import { callRpc } from "../../api/transport.ts";
 import { toChatMessage } from "../../design/chat-message.ts";
 import { fillVariables } from "../prompts/prompt-content.ts";
 import { type Draft, toApiMessage } from "./draft.ts";
-import type { Run } from "./run.ts";
+import { isRecorded, type Run } from "./run.ts";
 
 export type SessionOfRun = {
   readonly projectId: string;
-  readonly sessionId: string;
   readonly draft: Draft;
   readonly run: Run;
 };
@@ -20,12 +19,12 @@ export type SessionOfRun = {
  * it. Never fails: the trace is whole without a name.
  */
 export async function recordSession(one: SessionOfRun): Promise<void> {
-  const { projectId, sessionId, draft, run } = one;
+  const { projectId, draft, run } = one;
   if (!isRecorded(run)) return;
   const question = questionOf(draft);
   const answer = answerOf(run);
   const session = {
-    sessionId,
+    sessionId: run.sessionId,
     sessionName: "playground",
     ...(question !== undefined && { inputs: { question } }),
     ...(answer && { outputs: answer }),
@@ -35,11 +34,6 @@ export async function recordSession(one: SessionOfRun): Promise<void> {
   } catch {
     // A person may be permitted to run models and not to write sessions.
   }
-}
-
-/** The service records no call that it refuses itself. */
-function isRecorded({ state, text, error }: Run): boolean {
-  return state !== "failed" || text !== "" || /^PROVIDER_/.test(error?.errorCode ?? "");
 }
 
 /** Returns the text of the last message of a person, with its variables filled in. */

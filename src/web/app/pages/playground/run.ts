@@ -5,6 +5,8 @@ import type { ApiError } from "../../api/errors.ts";
 
 export type Run = {
   readonly id: string;
+  /** Session that holds the recorded call. */
+  readonly sessionId: string;
   readonly state: "running" | "done" | "stopped" | "failed";
   readonly startedAtMs: number;
   readonly model: string;
@@ -18,6 +20,11 @@ export type Run = {
   readonly tokens?: Tokens;
   readonly error?: ApiError;
 };
+
+/** Returns whether a run that has ended has a trace: no call that the service refuses has one. */
+export function isRecorded({ state, text, error }: Run): boolean {
+  return state !== "failed" || text !== "" || /^PROVIDER_/.test(error?.errorCode ?? "");
+}
 
 type Tokens = {
   readonly total: number | undefined;

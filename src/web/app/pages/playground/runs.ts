@@ -3,10 +3,17 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { EventService } from "../../../../../gen/waggle/v1/event_pb.js";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
-import { isCancelled, toApiError } from "../../api/errors.ts";
+import { ApiError, isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { isFields } from "../../design/chat-message.ts";
-import { type Column, type Draft, toApiMessage, toFunctions, toHyperparameters } from "./draft.ts";
+import {
+  type Column,
+  type Draft,
+  draftFault,
+  toApiMessage,
+  toFunctions,
+  toHyperparameters,
+} from "./draft.ts";
 import { valueOf, variablesOf } from "../prompts/prompt-content.ts";
 import { recordSession } from "./record-session.ts";
 import type { Run } from "./run.ts";
@@ -47,7 +54,7 @@ export function useRuns(projectId: string): Runs {
     const sessionId = crypto.randomUUID();
     const { signal } = controller;
     const run = await perform({ projectId, sessionId, draft, column, signal, show });
-    void recordSession({ projectId, sessionId, draft, run });
+    void recordSession({ projectId, draft, run });
     show(run);
     const list = [{ run, draft }, ...(pastRuns.get(projectId) ?? [])];
     pastRuns.set(projectId, list.slice(0, pastMax));
@@ -77,10 +84,11 @@ type Performance = {
 
 /** Makes the call; resolves to the run at its end, however it ended. */
 async function perform(asked: Performance): Promise<Run> {
-  const { projectId, column, signal, show } = asked;
+  const { projectId, sessionId, draft, column, signal, show } = asked;
   const startedAtMs = Date.now();
   let run: Run = {
     id: crypto.randomUUID(),
+    sessionId,
     state: "running",
     startedAtMs,
     model: column.model,
@@ -96,6 +104,8 @@ async function perform(asked: Performance): Promise<Run> {
   const began = performance.now();
   const since = () => Math.round(performance.now() - began);
   try {
+    const fault = draftFault(draft);
+    if (fault !== undefined) throw invalid(fault);
     const input = toRequest(asked);
     const stream = streamRpc(GenerationService.method.streamChat, input, { projectId, signal });
     for await (const { part } of stream) {
@@ -117,6 +127,10 @@ async function perform(asked: Performance): Promise<Run> {
     }
     return { ...run, state: "failed", totalMs: since(), error: toApiError(thrown) };
   }
+}
+
+function invalid(fault: string): ApiError {
+  return new ApiError(fault, { errorCode: "INVALID_ARGUMENT", isTransient: false });
 }
 
 function toRequest({ projectId, sessionId, draft, column }: Performance) {

@@ -51,7 +51,8 @@ export function toParameters(content: PromptContent, before: JsonObject = {}): J
   return { call_type: "chat", ...before, model: content.model, hyperparameters, template };
 }
 
-const placeholder = /\{\{\s*([\w.-]+)\s*\}\}/g;
+/** Placeholders that the service fills in: a name may have spaces and letters of any language. */
+const placeholder = /\{\{\s*([^{}\s](?:[^{}]*[^{}\s])?)\s*\}\}/g;
 
 /** Returns a text with the values of its placeholders; those without a value are left out. */
 export function fillVariables(text: string, values: Readonly<Record<string, string>>): string {
