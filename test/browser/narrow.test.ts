@@ -133,6 +133,20 @@ describe("a narrow window", () => {
     );
   });
 
+  test("has each step of a session in reach at a zoom of 400 %", async () => {
+    const { page } = await app.open(path("traces/refund"), narrow);
+    const row = page.getByRole("treeitem").filter({ hasText: "answer" }).last();
+    await row.waitFor();
+    // 1280 × 1024 pixels at this zoom (WCAG 2.2, 1.4.10).
+    await page.setViewportSize({ width: 320, height: 256 });
+
+    await row.click({ timeout: 20_000 });
+
+    const chosen = page.getByRole("region", { name: "Chosen event" });
+    await chosen.getByRole("tab", { name: "Metadata" }).click({ timeout: 20_000 });
+    expect(await findSideways(page)).toEqual([]);
+  });
+
   test("has all of each table of settings in view", async () => {
     const { page, picture } = await app.open(path("settings?tab=keys"), narrow);
     await answerSettings(page);
