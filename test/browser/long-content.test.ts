@@ -10,6 +10,9 @@ import { givenApp } from "./support/given-app.ts";
 import { findOverlaps } from "./support/overlaps.ts";
 import { findSideways } from "./support/sideways.ts";
 
+/** An element of the page. */
+type Wide = { readonly scrollWidth: number; readonly clientWidth: number };
+
 const steps = 120;
 const failedStep = 80;
 const manyKeys = Object.fromEntries(
@@ -303,6 +306,26 @@ describe("names as long as the service takes", () => {
     await page.goto(`${app.projectUrl}/queues/${ids.queue}/annotate`);
     const error = page.getByRole("group", { name: "Error of the event" });
     expect((await error.boundingBox())?.height).toBeGreaterThan(40);
+  });
+
+  test("stay within the title of a dialog", async () => {
+    const { project, dataPlaneKey, url } = app.service;
+    const made = await fetch(`${url}/v1/projects/${project.projectId}/ingestion_api_keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${dataPlaneKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "k".repeat(120) }),
+    });
+    expect(made.status).toBe(200);
+    const { page } = await app.open(
+      `/app/p/${app.service.projectId}/settings?tab=keys&kind=ingestion`,
+    );
+    const row = page.getByRole("row").filter({ hasText: "k".repeat(120) });
+    await row.getByRole("button", { name: /Revoke/ }).click();
+
+    const title = page.getByRole("dialog").getByRole("heading");
+    await title.waitFor();
+
+    expect(await title.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
   });
 });
 

@@ -3,7 +3,13 @@
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-export type PromptMessage = { readonly role: string; readonly text: string };
+export type PromptMessage = {
+  readonly role: string;
+  /** Text of the content; JSON of a content with other parts, such as images. */
+  readonly text: string;
+  /** The message as it is stored; absent for a new one. */
+  readonly stored?: JsonObject;
+};
 
 export type PromptContent = {
   readonly provider: string;
@@ -38,15 +44,45 @@ function toMessages(template: JsonValue | undefined): readonly PromptMessage[] {
   if (!Array.isArray(template)) return emptyContent.messages;
   return template.flatMap((message) => {
     if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
-    const { role, content } = message;
-    const text = typeof content === "string" ? content : JSON.stringify(content ?? "");
-    return [{ role: typeof role === "string" ? role : "user", text }];
+    const { role } = message;
+    const text = textOf(message);
+    return [{ role: typeof role === "string" ? role : "user", text, stored: message }];
   });
 }
 
-/** Returns the parameters to save. Throws a SyntaxError for hyperparameters that are not JSON. */
+function isText({ content }: JsonObject): boolean {
+  return content === undefined || content === null || typeof content === "string";
+}
+
+function textOf({ content }: JsonObject): string {
+  if (content === undefined || content === null) return "";
+  return typeof content === "string" ? content : JSON.stringify(content, null, 2);
+}
+
+/** Returns a message to save; a part that the editor does not show stays as it is. */
+function fromMessage({ role, text, stored }: PromptMessage): JsonObject {
+  if (!stored) return { role, content: text };
+  if (text === textOf(stored)) return { ...stored, role };
+  return { ...stored, role, content: isText(stored) ? text : (JSON.parse(text) as JsonValue) };
+}
+
+/** Returns why the messages cannot be saved, as a sentence; undefined if they can. */
+export function messagesFault(messages: readonly PromptMessage[]): string | undefined {
+  const wrong = messages.findIndex((message) => {
+    try {
+      fromMessage(message);
+      return false;
+    } catch {
+      // A content that was JSON is none now.
+      return true;
+    }
+  });
+  return wrong === -1 ? undefined : `The content of message ${wrong + 1} is no JSON.`;
+}
+
+/** Returns the parameters to save. Throws a SyntaxError for a part that must be JSON and is not. */
 export function toParameters(content: PromptContent, before: JsonObject = {}): JsonObject {
-  const template = content.messages.map(({ role, text }) => ({ role, content: text }));
+  const template = content.messages.map(fromMessage);
   const hyperparameters = JSON.parse(content.parameters || "{}") as JsonObject;
   return { call_type: "chat", ...before, model: content.model, hyperparameters, template };
 }

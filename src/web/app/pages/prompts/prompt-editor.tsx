@@ -20,6 +20,7 @@ import { useCommands } from "../../shell/commands.ts";
 import { useDraft } from "../../shell/drafts.ts";
 import { parseObject } from "../datasets/json-text.ts";
 import {
+  messagesFault,
   type PromptContent,
   type PromptMessage,
   toContent,
@@ -49,9 +50,11 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
     },
   });
   const { faults } = parseObject(content.parameters, {});
+  const fault = messagesFault(content.messages);
+  const isFaulty = faults.length > 0 || fault !== undefined;
   const isChanged = JSON.stringify(content) !== JSON.stringify(saved);
   const submit = () => {
-    if (faults.length > 0) return;
+    if (isFaulty) return;
     save.mutate({
       id: prompt.id,
       provider: content.provider,
@@ -90,10 +93,17 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
               value={message}
               onChange={(text) => edit.setDraft({ content, message: text })}
             />
+            {fault === undefined ? null : (
+              <div className="field">
+                <p data-error="true" role="alert">
+                  {fault}
+                </p>
+              </div>
+            )}
             {save.error ? <ErrorState error={save.error} isInline /> : null}
             <Button
               variant="primary"
-              disabled={!isChanged || faults.length > 0}
+              disabled={!isChanged || isFaulty}
               busyLabel={save.isPending && "Saving"}
               onClick={submit}
             >
@@ -116,16 +126,19 @@ type MessagesProps = {
 function Messages({ messages, isReadOnly, onChange, onSubmit }: MessagesProps) {
   return (
     <div className="form">
-      {messages.map(({ role, text }, index) => (
+      {messages.map((message, index) => (
         <section key={index} className="prompt-message" aria-label={`Message ${index + 1}`}>
           <header>
             <Select
               isSmall
               aria-label={`Role of message ${index + 1}`}
               disabled={isReadOnly}
-              value={role}
-              options={[...new Set([...roles, role])].map((one) => ({ value: one, label: one }))}
-              onChange={(next) => onChange(messages.with(index, { role: next, text }))}
+              value={message.role}
+              options={[...new Set([...roles, message.role])].map((one) => ({
+                value: one,
+                label: one,
+              }))}
+              onChange={(role) => onChange(messages.with(index, { ...message, role }))}
             />
             {isReadOnly ? null : (
               <IconButton
@@ -141,9 +154,9 @@ function Messages({ messages, isReadOnly, onChange, onSubmit }: MessagesProps) {
             label={`Text of message ${index + 1}`}
             language="prompt"
             isReadOnly={isReadOnly}
-            value={text}
+            value={message.text}
             onSubmit={onSubmit}
-            onChange={(next) => onChange(messages.with(index, { role, text: next }))}
+            onChange={(text) => onChange(messages.with(index, { ...message, text }))}
           />
         </section>
       ))}
