@@ -271,6 +271,21 @@ describe("a dashboard", () => {
     expect(inner?.y).toBeGreaterThanOrEqual(outer?.y ?? Infinity);
   });
 
+  test("has the focus back at its menu once a dialog of that closes", async () => {
+    const { page } = await app.open(path("charts?dashboard=overview"));
+    const menu = page.getByRole("button", { name: "Overview", exact: true });
+    await menu.press("Enter");
+    await page.getByRole("menuitem", { name: "New dashboard" }).press("Enter");
+    await page.getByRole("dialog").waitFor();
+
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await expect
+      .poll(() => page.evaluate("document.activeElement.innerText"), patience)
+      .toBe("Overview");
+  });
+
   test("gets a new chart once, although placing it failed at first", async () => {
     const id = await create("dashboards", { name: "Placed late" });
     const { page } = await app.open(path(`charts/edit?dashboard=${id}`));

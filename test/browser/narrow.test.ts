@@ -133,6 +133,16 @@ describe("a narrow window", () => {
     );
   });
 
+  test("keeps the bars of a session under forced colours", async () => {
+    const { page } = await app.open(path("traces/refund"));
+    await page.emulateMedia({ forcedColors: "active" });
+    await page.locator(".trace-bar").first().waitFor();
+    const ground = (selector: string): string =>
+      `getComputedStyle(document.querySelector("${selector}")).backgroundColor`;
+
+    expect(await page.evaluate(ground(".trace-bar"))).not.toBe(await page.evaluate(ground("main")));
+  });
+
   test("has each step of a session in reach at a zoom of 400 %", async () => {
     const { page } = await app.open(path("traces/refund"), narrow);
     const row = page.getByRole("treeitem").filter({ hasText: "answer" }).last();

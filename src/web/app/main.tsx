@@ -5,6 +5,7 @@ import "./shell/known-language.ts";
 import "@fontsource-variable/inter/wght.css";
 import "./design/tokens.css";
 import "./design/base.css";
+import "./design/forced-colors.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";

@@ -29,7 +29,8 @@ export function useFocusReturn(): FocusReturn {
     },
     onCloseAutoFocus: (event) => {
       event.preventDefault();
-      for (const origin of origins.current) {
+      // A field that takes the focus as it appears is there before the origin is remembered.
+      for (const origin of origins.current.length > 0 ? origins.current : trail) {
         // An element that took the focus meanwhile keeps it; a gone or disabled origin takes none.
         if (document.activeElement !== document.body) break;
         origin.focus({ preventScroll: true });
