@@ -350,6 +350,49 @@ describe("the playground", () => {
     expect(await page.getByLabel("Text of message 1").inputValue()).toBe("Where is it?");
   });
 
+  test("goes on from an answer that calls a tool, with its result", async () => {
+    const { page, inspect } = await app.open(path());
+    await page.getByLabel("Text of message 2").fill("Where is order 4711?");
+    await pickModel(page, "Model", "openai/gpt-4o-echo");
+    await page.getByText("Tools", { exact: true }).click();
+    await page.getByRole("textbox", { name: "Tools as JSON" }).click();
+    await page.keyboard.insertText('[{ "name": "find", "parameters": { "type": "object" } }]');
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    await page.getByRole("button", { name: "Continue" }).click();
+
+    await page.locator('[aria-label="Text of message 4"]:focus').waitFor();
+    await page.getByText("with tool_calls").waitFor();
+    const callId = await page.getByLabel("Call that message 4 answers").inputValue();
+    expect(callId).not.toBe("");
+    await page.keyboard.type("It is on its way.");
+    await inspect("playground-continued");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const answer = page.getByRole("region", { name: "Model", exact: true });
+    await answer.getByText("It is on its way.").waitFor();
+    await page.getByRole("button", { name: "Continue" }).click();
+    expect(await page.getByLabel("Role of message 5").inputValue()).toBe("assistant");
+    expect(await page.getByLabel("Role of message 6").inputValue()).toBe("user");
+    expect(standIn.requests.findLast(({ method }) => method === "POST")?.body).toMatchObject({
+      messages: [
+        { role: "user", content: "Where is order 4711?" },
+        { role: "assistant", tool_calls: [{ id: callId, function: { name: "find" } }] },
+        { role: "tool", tool_call_id: callId, content: "It is on its way." },
+      ],
+    });
+  });
+
+  test("says that an answer is cut off", async () => {
+    const { page } = await app.open(path());
+    await page.getByLabel("Text of message 2").fill("Tell me all");
+    await pickModel(page, "Model", "openai/gpt-4o-length");
+
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+
+    await page.getByRole("status").getByText("done, but cut off").waitFor();
+    await page.getByText("raise max_tokens in the parameters").waitFor();
+  });
+
   test("says what keeps a draft from being saved", async () => {
     const { page, findings } = await app.open(path());
     await pickModel(page, "Model", "openai/gpt-4o-mini");

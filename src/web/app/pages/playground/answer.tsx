@@ -2,19 +2,25 @@
 // times, and the link to the trace; or what went wrong and the way on.
 
 import { Link } from "@tanstack/react-router";
-import { MessageSquareText } from "lucide-react";
+import { CornerDownRight, MessageSquareText } from "lucide-react";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
-import { toChatMessages } from "../../design/chat-message.ts";
+import { Button } from "../../design/button.tsx";
+import { type Fields, toChatMessages } from "../../design/chat-message.ts";
 import { MessageView } from "../../design/message-view.tsx";
 import { EmptyState, ErrorState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { Cost, Duration, KeyValue, Tokens } from "../../design/values.tsx";
-import { isRecorded, type Run } from "./run.ts";
+import { answerOf, isCutOff, isRecorded, type Run } from "./run.ts";
 
-type AnswerProps = { readonly run: Run | undefined; readonly mayRun: boolean };
+type AnswerProps = {
+  readonly run: Run | undefined;
+  readonly mayRun: boolean;
+  /** Called with the answer that the messages shall go on from. */
+  readonly onContinue: (answer: Fields) => void;
+};
 
-export function Answer({ run, mayRun }: AnswerProps) {
+export function Answer({ run, mayRun, onContinue }: AnswerProps) {
   if (!run) {
     return (
       <EmptyState icon={<MessageSquareText />} title="No answer yet">
@@ -22,10 +28,21 @@ export function Answer({ run, mayRun }: AnswerProps) {
       </EmptyState>
     );
   }
+  const answer = answerOf(run);
   return (
     <div className="answer">
       <AnswerNumbers run={run} />
       <AnswerBody run={run} />
+      {isCutOff(run) ? (
+        <p className="playground-note">
+          The model had no tokens left for the end: raise max_tokens in the parameters.
+        </p>
+      ) : null}
+      {answer ? (
+        <Button size="small" icon={<CornerDownRight />} onClick={() => onContinue(answer)}>
+          Continue
+        </Button>
+      ) : null}
       {run.error ? <Failure run={run} /> : null}
     </div>
   );
@@ -38,10 +55,12 @@ const states: Readonly<Record<Run["state"], { readonly tone: Tone; readonly word
   failed: { tone: "bad", word: "failed" },
 };
 
+const cutOff = { tone: "warn", word: "done, but cut off" } as const;
+
 function AnswerNumbers({ run }: { readonly run: Run }) {
   const projectId = useCurrentProjectId();
   const { generation, tokens, firstWordMs, totalMs } = run;
-  const { tone, word } = states[run.state];
+  const { tone, word } = isCutOff(run) ? cutOff : states[run.state];
   return (
     <div className="answer-numbers">
       <span role="status">

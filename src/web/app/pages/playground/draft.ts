@@ -2,7 +2,7 @@
 // an ended sign-in loses it. Pure functions, except for reading and keeping.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isFields } from "../../design/chat-message.ts";
+import { type Fields, isFields } from "../../design/chat-message.ts";
 
 export type DraftMessage = {
   readonly id: string;
@@ -104,6 +104,23 @@ export function toDraftMessages(value: unknown): readonly DraftMessage[] {
       ...(Object.keys(rest).length > 0 && { rest: rest as JsonObject }),
     };
   });
+}
+
+/**
+ * Returns messages with an answer at their end, followed by empty ones to fill in: a result for
+ * each tool that the answer calls, or else a message of the person.
+ */
+export function continueWith(
+  messages: readonly DraftMessage[],
+  answer: Fields,
+): readonly DraftMessage[] {
+  const { tool_calls: calls } = answer;
+  const results = (Array.isArray(calls) ? calls : []).filter(isFields).map(({ id }) => ({
+    ...newMessage("tool"),
+    rest: { tool_call_id: String(id) },
+  }));
+  const next = results.length > 0 ? results : [newMessage("user")];
+  return [...messages, ...toDraftMessages([answer]), ...next];
 }
 
 /** Returns the parameters as the API takes them. */

@@ -11,10 +11,12 @@ const roles = ["system", "user", "assistant", "tool"].map((role) => ({ value: ro
 
 export type MessagesEditorProps = {
   readonly draft: Draft;
+  /** Id of the message that takes the focus when it appears. */
+  readonly focusId: string | undefined;
   readonly onChange: (change: Partial<Draft>) => void;
 };
 
-export function MessagesEditor({ draft, onChange }: MessagesEditorProps) {
+export function MessagesEditor({ draft, focusId, onChange }: MessagesEditorProps) {
   const { messages } = draft;
   const setMessage = (index: number, message: DraftMessage) =>
     onChange({ messages: messages.with(index, message) });
@@ -31,6 +33,7 @@ export function MessagesEditor({ draft, onChange }: MessagesEditorProps) {
             message={message}
             index={index}
             count={messages.length}
+            takesFocus={message.id === focusId}
             onChange={(next) => setMessage(index, next)}
             onMove={(to) => move(index, to)}
             onRemove={() => onChange({ messages: messages.toSpliced(index, 1) })}
@@ -55,15 +58,18 @@ type MessageEditorProps = {
   readonly message: DraftMessage;
   readonly index: number;
   readonly count: number;
+  readonly takesFocus: boolean;
   readonly onChange: (message: DraftMessage) => void;
   readonly onMove: (to: number) => void;
   readonly onRemove: () => void;
 };
 
 function MessageEditor(props: MessageEditorProps) {
-  const { message, index, count, onChange, onMove, onRemove } = props;
+  const { message, index, count, takesFocus, onChange, onMove, onRemove } = props;
   const name = `message ${index + 1}`;
-  const extras = Object.keys(message.rest ?? {});
+  const { tool_call_id: callId, ...others } = message.rest ?? {};
+  const isResult = message.role === "tool";
+  const extras = Object.keys(isResult ? others : (message.rest ?? {}));
   const options = roles.some(({ value }) => value === message.role)
     ? roles
     : [...roles, { value: message.role, label: message.role }];
@@ -107,7 +113,18 @@ function MessageEditor(props: MessageEditorProps) {
           />
         </span>
       </header>
+      {isResult ? (
+        <Input
+          aria-label={`Call that ${name} answers`}
+          placeholder="Id of the call, as in tool_calls"
+          value={typeof callId === "string" ? callId : ""}
+          onChange={({ target }) =>
+            onChange({ ...message, rest: { ...others, tool_call_id: target.value } })
+          }
+        />
+      ) : null}
       <TextArea
+        autoFocus={takesFocus}
         aria-label={`Text of ${name}`}
         placeholder={placeholders[message.role] ?? "Text"}
         value={message.text}
@@ -121,10 +138,11 @@ const placeholders: Readonly<Record<string, string>> = {
   system: "How the model should behave. {{ name }} makes a variable.",
   user: "What a person asks.",
   assistant: "What the model answered.",
+  tool: "What the tool returned.",
 };
 
 /** A field for the value of each variable in the messages. */
-export function VariablesEditor({ draft, onChange }: MessagesEditorProps) {
+export function VariablesEditor({ draft, onChange }: Omit<MessagesEditorProps, "focusId">) {
   const names = variablesOf(draft.messages);
   if (names.length === 0) return null;
   return (

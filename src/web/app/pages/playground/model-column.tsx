@@ -3,6 +3,7 @@
 import { Play, Square, X } from "lucide-react";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { Button, IconButton } from "../../design/button.tsx";
+import type { Fields } from "../../design/chat-message.ts";
 import { useMay } from "../../session/use-may.ts";
 import { Answer } from "./answer.tsx";
 import type { Column } from "./draft.ts";
@@ -19,10 +20,12 @@ export type ModelColumnProps = {
   readonly onRemove: () => void;
   readonly onRun: () => void;
   readonly onStop: () => void;
+  /** Called with the answer that the messages shall go on from. */
+  readonly onContinue: (answer: Fields) => void;
 };
 
 export function ModelColumn(props: ModelColumnProps) {
-  const { column, index, count, run, onChange, onRemove, onRun, onStop } = props;
+  const { column, index, count, run, onChange, onRemove, onRun, onStop, onContinue } = props;
   const mayRun = useMay()(GenerationService.method.streamChat);
   const name = count === 1 ? "Model" : `Model ${index + 1}`;
   return (
@@ -59,7 +62,7 @@ export function ModelColumn(props: ModelColumnProps) {
           />
         ) : null}
       </header>
-      <Answer run={run} mayRun={mayRun} />
+      <Answer run={run} mayRun={mayRun} onContinue={onContinue} />
     </section>
   );
 }

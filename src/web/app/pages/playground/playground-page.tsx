@@ -8,16 +8,25 @@ import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js
 import { ProviderCredentialService } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { Button, IconButton } from "../../design/button.tsx";
+import type { Fields } from "../../design/chat-message.ts";
 import { CodeEditor } from "../../design/code-editor.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
-import { columnsMax, type Draft, emptyDraft, keepDraft, newColumn, readDraft } from "./draft.ts";
-import { toolsFault } from "./draft.ts";
+import {
+  columnsMax,
+  continueWith,
+  type Draft,
+  emptyDraft,
+  keepDraft,
+  newColumn,
+  readDraft,
+  toolsFault,
+} from "./draft.ts";
 import { History } from "./history.tsx";
-import { MessagesEditor, VariablesEditor } from "./messages-editor.tsx";
+import { MessagesEditor, type MessagesEditorProps, VariablesEditor } from "./messages-editor.tsx";
 import { ModelColumn, RunButton } from "./model-column.tsx";
 import { useModels } from "./model-picker.tsx";
 import { useOpened } from "./opened.ts";
@@ -45,6 +54,12 @@ function Playground({ projectId }: { readonly projectId: string }) {
     (next: Partial<Draft>) => setDraft((before) => ({ ...before, ...next })),
     [],
   );
+  const [focusId, setFocusId] = useState<string>();
+  const goOn = (answer: Fields) => {
+    const messages = continueWith(draft.messages, answer);
+    setFocusId(messages[draft.messages.length + 1]?.id);
+    change({ messages });
+  };
   const error = useOpened(search, setDraft);
   const runs = useRuns(projectId);
   const may = useMay();
@@ -99,9 +114,9 @@ function Playground({ projectId }: { readonly projectId: string }) {
         <div className="playground-input">
           <ReadOnlyNote method={streamChat} />
           {error ? <ErrorState error={error} isInline /> : null}
-          <DraftEditor draft={draft} onChange={change} />
+          <DraftEditor draft={draft} focusId={focusId} onChange={change} />
         </div>
-        <Columns draft={draft} onChange={change} runs={runs} />
+        <Columns draft={draft} onChange={change} runs={runs} onContinue={goOn} />
       </div>
       <History
         isOpen={panel === "history"}
@@ -171,7 +186,7 @@ type PartProps = {
   readonly onChange: (change: Partial<Draft>) => void;
 };
 
-function DraftEditor(props: PartProps) {
+function DraftEditor(props: MessagesEditorProps) {
   return (
     <>
       <LeftOut {...props} />
@@ -182,7 +197,12 @@ function DraftEditor(props: PartProps) {
   );
 }
 
-function Columns({ draft, onChange, runs }: PartProps & { readonly runs: Runs }) {
+type ColumnsProps = PartProps & {
+  readonly runs: Runs;
+  readonly onContinue: (answer: Fields) => void;
+};
+
+function Columns({ draft, onChange, runs, onContinue }: ColumnsProps) {
   const { columns } = draft;
   return (
     <div className="playground-answers">
@@ -199,6 +219,7 @@ function Columns({ draft, onChange, runs }: PartProps & { readonly runs: Runs })
             onRemove={() => onChange({ columns: columns.toSpliced(index, 1) })}
             onRun={() => runs.start(draft, [column])}
             onStop={() => runs.stop(column.id)}
+            onContinue={onContinue}
           />
         ))}
       </div>
