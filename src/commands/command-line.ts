@@ -153,7 +153,7 @@ function refuseOthers(name: string, command: Command, act: string, given: readon
   throw new OperatorError(`waggle ${words} takes no --${idle}`);
 }
 
-/** Flags of which the last one counts, so that a script can replace those of another one. */
+/** Flags that may be given twice: the last value counts, so that a script can replace another's. */
 const replaceable = new Set([...callFlags, ...settings.map(({ flag }) => flag)]);
 
 /** Throws for a flag that is given twice where all but its last value would be lost. */
