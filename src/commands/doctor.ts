@@ -6,6 +6,7 @@ import { access } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
 import { createIdentityProvider } from "../access/sign-in/oidc.ts";
+import { formatHttpAddress } from "../base/http-address.ts";
 import { createLogger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
@@ -19,7 +20,6 @@ import { adviceOn, lookAtPooler } from "../postgres/pooler.ts";
 import { findBucketFault } from "../tracing/retention/file-store.ts";
 import { encryptionKeyPath, findEncryptionKeys } from "./encryption-keys.ts";
 import { createSandbox } from "./sandbox.ts";
-import { localUrl } from "./service-call.ts";
 import { describeUnknownKeys } from "./stored-secrets.ts";
 import { type CommandContext, print } from "./command.ts";
 import { createProgress } from "./progress.ts";
@@ -204,7 +204,7 @@ async function checkOwnTraces({
   ...config
 }: Config): Promise<Finding> {
   if (endpoint === undefined) return { found: "not exported" };
-  const ownUrls = [localUrl(config), config.publicUrl];
+  const ownUrls = [formatHttpAddress(config.host, config.port), config.publicUrl];
   if (
     await isItself(
       endpoint,
@@ -257,7 +257,7 @@ async function checkPort(config: Config): Promise<Finding> {
   const failure = await tryToListen(host, port);
   if (failure === undefined) return { found: `${host}:${port} is free` };
   // In the container of a server, which holds the port.
-  if (databaseUrl !== undefined && (await isServed(`${localUrl(config)}/healthz`))) {
+  if (databaseUrl !== undefined && (await isServed(`${formatHttpAddress(host, port)}/healthz`))) {
     return { found: `${host}:${port} is that of a running server` };
   }
   if ((await findRunningPostgres(dataFolder)) !== undefined) {

@@ -13,7 +13,7 @@ import type { Flags } from "../config.ts";
 import { createScopes } from "../controlplane/scopes/scopes.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
-import { readRequiredPermissions } from "../transport/required-permissions.ts";
+import { readRequiredPermissions } from "../transport/contract.ts";
 import { type CommandContext, print, printTable } from "./command.ts";
 import { firstProjectName } from "./credentials.ts";
 import { withDatabase } from "./database.ts";

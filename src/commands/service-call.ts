@@ -1,6 +1,7 @@
 // Address and key with which commands call a running service.
 
 import { readFile } from "node:fs/promises";
+import { formatHttpAddress } from "../base/http-address.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import { type Config, type Flags, readApiKey } from "../config.ts";
 
@@ -14,13 +15,8 @@ export async function readCallOptions(config: Config, flags: Flags): Promise<Cal
   return { url: readUrl(config, flags), key: await readKey(textFlag(flags, "key-file")) };
 }
 
-/** Returns the address of the service of this machine; an IPv6 address stands in brackets. */
-export function localUrl({ host, port }: Pick<Config, "host" | "port">): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
 function readUrl(config: Config, flags: Flags): string {
-  const url = textFlag(flags, "url") ?? localUrl(config);
+  const url = textFlag(flags, "url") ?? formatHttpAddress(config.host, config.port);
   const address = /^https?:\/\/[^/]/i.test(url) ? URL.parse(url) : null;
   // The text is not repeated: it may hold a password.
   if (address === null || address.username !== "" || address.pathname + address.search !== "/") {

@@ -4,6 +4,7 @@
 import { resolve } from "node:path";
 import { loadManifest } from "../access/roles/manifest.ts";
 import { createSignInLinks, formatLink, linkMinutes } from "../access/sign-in/links.ts";
+import { formatHttpAddress } from "../base/http-address.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Config } from "../config.ts";
 import { findHolder } from "../embedded/data-folder.ts";
@@ -12,7 +13,6 @@ import { assertMigrated } from "../postgres/migrate.ts";
 import { type CommandContext, print } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { createLocalPeople, findOperator } from "./local-access.ts";
-import { localUrl } from "./service-call.ts";
 
 export async function run({ config }: CommandContext): Promise<number> {
   if (config.oidc !== undefined) {
@@ -22,7 +22,7 @@ export async function run({ config }: CommandContext): Promise<number> {
     );
   }
   const holder = await findHolder(resolve(config.dataFolder));
-  const url = holder?.url ?? localUrl(config);
+  const url = holder?.url ?? formatHttpAddress(config.host, config.port);
   await withDatabase(config, async (database) => {
     await assertMigrated(database);
     const link = await createSignInLink(database, config, url);

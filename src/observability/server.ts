@@ -3,6 +3,7 @@
 
 import { createServer, type ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
+import { formatHttpAddress } from "../base/http-address.ts";
 import { formatReadiness, type Readiness } from "./readiness.ts";
 
 export type OperatorServer = { readonly url: string; close(): Promise<void> };
@@ -46,7 +47,7 @@ export async function startOperatorServer({
     server.listen(port, host, settle);
   });
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    url: formatHttpAddress(host, port),
     close: () =>
       new Promise((settle) => {
         server.close(() => settle());

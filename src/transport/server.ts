@@ -10,6 +10,7 @@ import { createHttp1Connections, type Http1Connections } from "./http1-connectio
 import { addKeylessStream } from "./keyless-streams.ts";
 import type { RequestListener } from "./routes.ts";
 import { headTooLarge, writeUnreadAnswer } from "./unread-request.ts";
+import { formatHttpAddress } from "../base/http-address.ts";
 import type { Logger } from "../base/logger.ts";
 import {
   connectionsMax,
@@ -80,8 +81,7 @@ export function createTransportServer(options: TransportServerOptions): Transpor
       // http1 never listens itself; without this event Node never checks its time-outs.
       http1.emit("listening");
       const address = tcp.address() as AddressInfo;
-      const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
-      return { url: `http://${name}:${address.port}` };
+      return { url: formatHttpAddress(address.address, address.port) };
     },
 
     async close(left) {
