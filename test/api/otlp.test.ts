@@ -102,6 +102,18 @@ describe("recorded exports", () => {
   );
 });
 
+test("a call that two instrumentations recorded counts once in its session", async () => {
+  const path = join(import.meta.dirname, "../fixtures/otlp/anthropic/openinference");
+  const golden = JSON.parse(readFileSync(`${path}.events.json`, "utf8")) as {
+    readonly events: readonly { readonly session_id: string }[];
+  };
+
+  expect((await post(readFileSync(`${path}.json`))).status).toBe(200);
+
+  const session = await read(`/v1/sessions/${golden.events[0]?.session_id}`);
+  expect(session).toMatchObject({ metadata: { num_events: 2, total_tokens: 121 } });
+});
+
 describe("encodings", () => {
   const encodings: readonly {
     readonly name: string;

@@ -9,6 +9,8 @@ import type { Attributes, Span, SpanEvent } from "./span.ts";
 export type Draft = {
   readonly span: Span;
   readonly eventType: EventType;
+  /** Whether the event takes the span's counts of tokens and money; else they stay in metadata. */
+  readonly hasUsage: boolean;
   /** The span's attributes, and those that conventions add from other places. */
   attributes: Attributes;
   /** Unread attributes; none before the tables of fields are applied. */
@@ -19,10 +21,15 @@ export type Draft = {
 };
 
 /** Starts the draft of a span's event, with nothing read yet. */
-export function createDraft(span: Span, eventType: EventType): Draft {
+export function createDraft(
+  span: Span,
+  eventType: EventType,
+  { hasUsage }: Pick<Draft, "hasUsage">,
+): Draft {
   return {
     span,
     eventType,
+    hasUsage,
     attributes: span.attributes,
     left: new Map(),
     events: span.events,

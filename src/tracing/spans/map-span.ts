@@ -71,18 +71,26 @@ const scopesWithoutCached: ReadonlySet<string> = new Set([
 /** Resource attributes that describe the machine, not the application; not kept on each event. */
 const machinePrefixes = ["process.", "host.", "os.", "telemetry."];
 
-/**
- * Maps a span to the event with its ids. If no attribute names a source, it is `source`, else the
- * service's name.
- */
-export function mapSpan(span: Span, ids: Identity, source: string | undefined): EventWrite {
+export type MapSpanOptions = {
+  /** Source of a span whose attributes name none; by default the service's name. */
+  readonly source?: string | undefined;
+  /** Whether a span inside it records the same call of a model. */
+  readonly isRepeated?: boolean;
+};
+
+/** Maps a span to the event with its ids. */
+export function mapSpan(
+  span: Span,
+  ids: Identity,
+  { source, isRepeated = false }: MapSpanOptions,
+): EventWrite {
   const isSession = ids.eventId === ids.sessionId;
   const eventType = isSession ? "session" : inferEventType(span);
-  const draft = createDraft(span, eventType);
-  for (const convention of conventions) convention.prepare?.(draft);
   // A wrapper repeats the tokens of the calls inside it.
   const isWrapper = eventType === "chain" || (eventType === "session" && !isSession);
-  placeFields(draft, isWrapper ? fields : fieldsAndUsage);
+  const draft = createDraft(span, eventType, { hasUsage: !isWrapper && !isRepeated });
+  for (const convention of conventions) convention.prepare?.(draft);
+  placeFields(draft, draft.hasUsage ? fieldsAndUsage : fields);
   dropIdentity(draft, ids);
   const name = takeText(draft, nameKeys) ?? spanName(span);
   const error = spanError(draft);

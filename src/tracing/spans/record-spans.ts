@@ -10,7 +10,8 @@ import type { EventWrite } from "../events/event.ts";
 import { weighFields } from "../events/event-limits.ts";
 import type { Recorder } from "../events/record.ts";
 import { firstText, identifySpans, type Identity } from "./identity.ts";
-import { mapSpan, spanName } from "./map-span.ts";
+import { mapSpan, type MapSpanOptions, spanName } from "./map-span.ts";
+import { findRepeatedCalls } from "./repeated-calls.ts";
 import { type RejectedSpan, type Span } from "./span.ts";
 import { limitCopies, nameFaultOf, spanFaultOf } from "./span-limits.ts";
 
@@ -81,31 +82,31 @@ export function* toWrites(
   const identities = yield* identifySpans(spans);
   const copies = yield* limitCopies(spans, source ?? "");
   memory.grow(copies.bytes);
-  const writes: EventWrite[] = [];
-  const costs: number[] = [];
+  const accepted: Mapped[] = [];
   const rejected: RejectedSpan[] = [];
   const roots = new Map<string, Span>();
   const sessions = new Map<string, EventWrite>();
   for (const span of spans) {
     const ids = identities.get(span);
     if (ids === undefined) continue;
-    const mapped = mapWithin(span, ids, { source, excess: copies.rejected.get(span) });
+    const excess = copies.rejected.get(span);
+    const mapped = mapWithin(span, ids, { source, excess });
     if ("fault" in mapped) {
       rejected.push({ reason: `span ${quoteText(span.name)}: ${mapped.fault}` });
     } else {
       memory.grow(mapped.values * valueBytes);
-      writes.push(mapped.write);
-      costs.push(mapped.cost);
+      accepted.push(mapped);
       noteRoot(roots, span, mapped.ids);
       noteSession(sessions, span, mapped.ids);
     }
     yield;
   }
+  const events = yield* withoutRepeatedUsage(accepted, source);
   const sessionNames = new Map<string, string>();
   for (const [sessionId, root] of roots) sessionNames.set(sessionId, spanName(root));
   return {
-    writes: [...sessions.values(), ...writes],
-    costs: [...Array.from(sessions, () => 0), ...costs],
+    writes: [...sessions.values(), ...events.map(({ write }) => write)],
+    costs: [...Array.from(sessions, () => 0), ...events.map(({ cost }) => cost)],
     sessionCount: sessions.size,
     sessionNames,
     rejected,
@@ -113,25 +114,49 @@ export function* toWrites(
 }
 
 type Mapped = {
+  readonly span: Span;
   readonly write: EventWrite;
   readonly values: number;
   readonly cost: number;
   readonly ids: Identity;
 };
 
-/** Maps a span to a storable event; `excess` is the reason if it does not fit into its request. */
+type MapWithinOptions = MapSpanOptions & {
+  /** Reason why the span does not fit into its request; absent if it does. */
+  readonly excess?: string | undefined;
+};
+
+/** Maps a span to a storable event. */
 function mapWithin(
   span: Span,
   ids: Identity | { readonly reason: string },
-  { source, excess }: { readonly source: string | undefined; readonly excess: string | undefined },
+  { excess, ...options }: MapWithinOptions,
 ): Mapped | { readonly fault: string } {
   if ("reason" in ids) return { fault: ids.reason };
   const name = firstText(span, sessionNameKeys);
   const fault = excess ?? spanFaultOf(span) ?? nameFaultOf("session name", name);
   if (fault !== undefined) return { fault };
-  const write = mapSpan(span, ids, source);
+  const write = mapSpan(span, ids, options);
   const weighed = weighFields(write);
-  return "fault" in weighed ? weighed : { write, ...weighed, ids };
+  return "fault" in weighed ? weighed : { span, write, ...weighed, ids };
+}
+
+/** Maps the spans of repeated calls again, so that the tokens of each call count once. */
+function* withoutRepeatedUsage(
+  mapped: readonly Mapped[],
+  source: string | undefined,
+): Steps<readonly Mapped[]> {
+  const repeated = yield* findRepeatedCalls(mapped.map(({ write }) => write));
+  if (repeated.size === 0) return mapped;
+  const once: Mapped[] = [];
+  for (const one of mapped) {
+    if (repeated.has(one.write.event_id)) {
+      const again = mapWithin(one.span, one.ids, { source, isRepeated: true });
+      once.push("fault" in again ? one : again);
+    } else once.push(one);
+    yield;
+  }
+  return once;
 }
 
 function noteRoot(roots: Map<string, Span>, span: Span, { sessionId }: Identity): void {

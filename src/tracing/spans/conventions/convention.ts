@@ -7,7 +7,8 @@ export type Convention = {
   /** Attributes that fill single fields. */
   readonly fields?: FieldTable;
   /**
-   * Counts of tokens and money. Not applied to chain events, which repeat their children's counts.
+   * Counts of tokens and money. Not applied to events that repeat the counts of others, as chains
+   * do.
    */
   readonly usage?: FieldTable;
   /** Adds attributes from other places, such as span events, before any table is applied. */

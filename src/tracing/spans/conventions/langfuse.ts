@@ -31,7 +31,7 @@ export const langfuse: Convention = {
       parseScalarText,
     );
     movePayloads(draft, { input: `${prefix}input`, output: `${prefix}output` });
-    if (draft.eventType === "model") readAmounts(draft);
+    if (draft.eventType === "model" && draft.hasUsage) readAmounts(draft);
   },
 };
 

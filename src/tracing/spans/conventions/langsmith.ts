@@ -14,7 +14,7 @@ export const langSmith: Convention = {
   read(draft) {
     if (!draft.attributes.has("langsmith.span.kind")) return;
     movePayloads(draft, { input: "gen_ai.prompt", output: "gen_ai.completion" });
-    if (draft.eventType === "model") readTokenDetails(draft);
+    if (draft.eventType === "model" && draft.hasUsage) readTokenDetails(draft);
   },
 };
 
