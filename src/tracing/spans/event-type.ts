@@ -75,6 +75,12 @@ const byMastraType = typesOf({
   tool: ["client_tool_call", "memory_operation", "rag_vector_operation", "rag_action"],
 });
 
+const byGenkitType = typesOf({
+  model: ["model", "background-model", "embedder"],
+  chain: ["flow", "agent", "prompt", "executable-prompt", "evaluator", "util"],
+  tool: ["tool", "tool.v2", "retriever", "indexer", "reranker", "resource"],
+});
+
 /** Tables in order; the first that knows the attribute's value decides. */
 const evidence: readonly (readonly [string, Types])[] = [
   ["langsmith.span.kind", byLangSmithKind],
@@ -91,6 +97,9 @@ const evidence: readonly (readonly [string, Types])[] = [
     "spring.ai.kind",
     typesOf({ chain: ["chat_client", "advisor"], tool: ["tool_call", "vector_store"] }),
   ],
+  ["genkit:metadata:subtype", byGenkitType],
+  // Steps that are no actions.
+  ["genkit:type", typesOf({ chain: ["util", "flow", "flowStep", "dotprompt", "promptTemplate"] })],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */

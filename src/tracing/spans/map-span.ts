@@ -15,6 +15,7 @@ import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
 import { geminiCli } from "./conventions/gemini-cli.ts";
+import { genkit } from "./conventions/genkit.ts";
 import { googleAdk } from "./conventions/google-adk.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
 import { langfuse } from "./conventions/langfuse.ts";
@@ -50,6 +51,7 @@ const conventions: readonly Convention[] = [
   langfuse,
   mastra,
   springAi,
+  genkit,
 ];
 
 const fieldTables = conventions.map(({ fields: table = {} }) => table);

@@ -1,7 +1,7 @@
 // What attributes of each convention become. Whole exports are in fixtures.test.ts.
 
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../src/base/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import { eventOf } from "../../support/spans.ts";
 
 describe("fields of GenAI attributes", () => {
@@ -1340,6 +1340,43 @@ describe("errors", () => {
     const got = eventOf({ attributes: { honeyhive_error: "x", honeyhive_error_type: "T" } });
 
     expect(got.metadata).toMatchObject({ honeyhive_error_type: "T" });
+  });
+});
+
+describe("spans of Genkit", () => {
+  const genkit = (type: string, input: JsonValue, output: JsonValue): JsonObject => ({
+    "genkit:name": "googleai/gemini-3-pro",
+    "genkit:metadata:subtype": type,
+    "genkit:input": JSON.stringify(input),
+    "genkit:output": JSON.stringify(output),
+  });
+
+  test("what a model said is text beside the signature of what it thought", () => {
+    const said = { text: "Rain.", metadata: { thoughtSignature: "c2ln" } };
+    const thought = { reasoning: "It may rain." };
+    const message = { role: "model", content: [thought, said] };
+
+    const { outputs } = eventOf({ attributes: genkit("model", {}, { message }) });
+
+    const part_metadata = [{ thoughtSignature: "c2ln" }];
+    expect(outputs).toEqual({
+      role: "assistant",
+      content: "Rain.",
+      reasoning: "It may rain.",
+      part_metadata,
+    });
+  });
+
+  test("a flow's own messages and settings stay as they are", () => {
+    const input = { messages: [{ text: "Weather?" }], config: { topK: 3 }, tools: [] };
+    const output = { message: "Rain.", usage: { inputTokens: 5 } };
+
+    const { inputs, outputs, config, metadata } = eventOf({
+      attributes: genkit("flow", input, output),
+    });
+
+    expect({ inputs, outputs, config }).toEqual({ inputs: input, outputs: output });
+    expect(metadata).not.toHaveProperty("prompt_tokens");
   });
 });
 
