@@ -149,6 +149,14 @@ describe("usage", () => {
       want: { prompt_tokens: prompt, completion_tokens: 5, total_tokens: 118 },
     })),
     {
+      name: "Langfuse's own costs, which binary numbers do not add up to",
+      attributes: {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.cost_details": '{"input": 0.1, "output": 0.2}',
+      },
+      want: { cost: 0.3 },
+    },
+    {
       name: "Pydantic AI with Gemini",
       attributes: { "gen_ai.usage.details.thoughts_tokens": 10 },
       want: { reasoning_tokens: 10 },

@@ -113,5 +113,10 @@ function valueAt(usage: JsonObject, path: string): JsonValue | undefined {
 function toCost(costs: JsonObject): Readonly<Record<string, number>> {
   const parts = Object.values(costs).flatMap((cost) => toNumber(cost) ?? []);
   if (parts.length === 0) return {};
-  return { cost: toNumber(costs["total"]) ?? parts.reduce((sum, part) => sum + part, 0) };
+  return { cost: toNumber(costs["total"]) ?? sumOf(parts) };
+}
+
+// 0.1 and 0.2 are 0.3: 15 digits are those that a double has of any decimal.
+function sumOf(parts: readonly number[]): number {
+  return Number(parts.reduce((sum, part) => sum + part, 0).toPrecision(15));
 }
