@@ -81,6 +81,23 @@ const byGenkitType = typesOf({
   tool: ["tool", "tool.v2", "retriever", "indexer", "reranker", "resource"],
 });
 
+const byLangWatchType = typesOf({
+  model: ["llm"],
+  chain: [
+    "span",
+    "chain",
+    "agent",
+    "guardrail",
+    "evaluation",
+    "workflow",
+    "component",
+    "module",
+    "task",
+    "prompt",
+  ],
+  tool: ["tool", "rag"],
+});
+
 /** Tables in order; the first that knows the attribute's value decides. */
 const evidence: readonly (readonly [string, Types])[] = [
   ["langsmith.span.kind", byLangSmithKind],
@@ -100,6 +117,7 @@ const evidence: readonly (readonly [string, Types])[] = [
   ["genkit:metadata:subtype", byGenkitType],
   // Steps that are no actions.
   ["genkit:type", typesOf({ chain: ["util", "flow", "flowStep", "dotprompt", "promptTemplate"] })],
+  ["langwatch.span.type", byLangWatchType],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */

@@ -20,6 +20,7 @@ import { googleAdk } from "./conventions/google-adk.ts";
 import { honeyhive } from "./conventions/honeyhive.ts";
 import { langfuse } from "./conventions/langfuse.ts";
 import { langSmith } from "./conventions/langsmith.ts";
+import { langWatch } from "./conventions/langwatch.ts";
 import { mastra } from "./conventions/mastra.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
@@ -52,6 +53,7 @@ const conventions: readonly Convention[] = [
   mastra,
   springAi,
   genkit,
+  langWatch,
 ];
 
 const fieldTables = conventions.map(({ fields: table = {} }) => table);
