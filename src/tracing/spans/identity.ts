@@ -18,6 +18,10 @@ const conversationKeys = [
   // would divide the trace.
   "ai.telemetry.metadata.sessionId",
   "mastra.metadata.sessionId",
+  // LangSmith's names of a thread. Its SDKs hand the metadata of a run on to the runs inside it.
+  "langsmith.metadata.session_id",
+  "langsmith.metadata.thread_id",
+  "langsmith.metadata.conversation_id",
 ];
 /**
  * Ids of replies of OpenAI's Responses API. Microsoft's Agent Framework names the reply before as

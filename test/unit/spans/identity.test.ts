@@ -76,6 +76,10 @@ describe("session ids", () => {
     { name: "session.id", attributes: { "session.id": "s" } },
     { name: "the AI SDK's metadata", attributes: { "ai.telemetry.metadata.sessionId": "s" } },
     { name: "Mastra's metadata", attributes: { "mastra.metadata.sessionId": "s" } },
+    ...["session_id", "thread_id", "conversation_id"].map((key) => ({
+      name: `LangSmith's metadata ${key}`,
+      attributes: { [`langsmith.metadata.${key}`]: "s" },
+    })),
     {
       name: "HoneyHive's before the conversation's",
       attributes: { "session.id": "other", "honeyhive.session_id": "s" },

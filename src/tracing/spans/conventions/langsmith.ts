@@ -10,6 +10,10 @@ import type { Convention } from "./convention.ts";
 export const langSmith: Convention = {
   fields: {
     "langsmith.span.kind": "metadata.span_kind",
+    "langsmith.metadata.session_id": ["metadata.session_id", "metadata.conversation_id"],
+    "langsmith.metadata.thread_id": "metadata.conversation_id",
+    "langsmith.metadata.conversation_id": "metadata.conversation_id",
+    "langsmith.metadata.user_id": "metadata.user_id",
   },
   read(draft) {
     if (!draft.attributes.has("langsmith.span.kind")) return;
