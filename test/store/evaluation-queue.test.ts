@@ -585,6 +585,33 @@ describe("chunks", () => {
     expect(lines).toEqual(["warn: evaluators cannot run now", "info: evaluators run again"]);
   });
 
+  test("that can be made do not say that routing, which fails, runs again", async () => {
+    const lines: string[] = [];
+    const logger = {
+      ...createLogger("silent"),
+      warn: (_: unknown, text?: string) => void lines.push(`warn: ${text}`),
+      info: (_: unknown, text?: string) => void lines.push(`info: ${text}`),
+    };
+    let isAway = false;
+    const enabledOf = () => (isAway ? Promise.reject(new Error("away")) : Promise.resolve([]));
+    const evaluator = given({ definition: { filters: isTool } });
+    const dispatcher = aDispatcher({ queues: { enabledOf }, logger });
+    for (let turn = 0; turn < 2; turn += 1) {
+      await write(1);
+      await dispatcher.turn();
+    }
+    expect(await runsOf(evaluator, "queued")).toHaveLength(1);
+    await write(1);
+
+    isAway = true;
+    for (let turn = 0; turn < 3; turn += 1) await dispatcher.turn();
+    expect(lines).toEqual(["warn: evaluators cannot run now"]);
+    isAway = false;
+    await dispatcher.turn();
+
+    expect(lines).toEqual(["warn: evaluators cannot run now", "info: evaluators run again"]);
+  });
+
   test("are not made for what is disabled or deleted: it is dropped", async () => {
     const disabled = given({ definition: { filters: isTool } });
     const deleted = given({ definition: { filters: isTool } });

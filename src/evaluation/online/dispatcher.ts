@@ -89,7 +89,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function workFor(
     clusterId: string,
     projectIds: readonly string[],
-    { work, drop, waitMs }: ClusterWork,
+    { task, work, drop, waitMs }: ClusterWork,
   ): Promise<void> {
     const works: OrgWork[] = [];
     for (const projectId of projectIds) {
@@ -97,7 +97,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const step = () => (project ? work(project) : drop(projectId));
       works.push({
         orgId: project?.orgId ?? systemScopeId,
-        run: () => report({ clusterId, projectId }, async () => isStopped || step()),
+        run: () => report({ clusterId, projectId, task }, async () => isStopped || step()),
       });
     }
     await orgLanes.run(works, waitMs);
@@ -110,6 +110,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const last = projectIds.length === projectsPerTurnMax ? projectIds.at(-1) : undefined;
     routedUpTo.set(clusterId, last ?? systemScopeId);
     await workFor(clusterId, projectIds, {
+      task: "route",
       work: routeProject,
       drop: (projectId) => queueStore.deleteQueueRows(sql, projectId, rowsDeletedMax),
       waitMs,
@@ -132,6 +133,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const waiting = Map.groupBy(versions, (version): string => version.projectId);
     const open = await countOpenByOrg(clusterId);
     await workFor(clusterId, [...waiting.keys()], {
+      task: "chunk",
       async work(project) {
         const { orgId, projectId } = project;
         const count = open.get(orgId) ?? 0;
@@ -223,6 +225,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 type ClusterWork = {
+  /** Names the work in the log; each task of a project fails and runs again on its own. */
+  readonly task: string;
   readonly work: (project: ProjectScope) => Promise<unknown>;
   /** Called if no active project has the id. */
   readonly drop: (projectId: string) => Promise<unknown>;
