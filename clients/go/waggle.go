@@ -7,10 +7,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
@@ -114,6 +116,7 @@ func (c calls) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		deadline, _ := ctx.Deadline()
 		for {
 			response, err := next(ctx, request)
+			err = faultOf(ctx, err)
 			if err == nil || retries <= 0 || ctx.Err() != nil {
 				return response, err
 			}
@@ -139,8 +142,18 @@ func (c calls) WrapStreamingClient(next connect.StreamingClientFunc) connect.Str
 			return refusedConn{conn, refusalOf(c.keyFault)}
 		}
 		conn.RequestHeader().Set("Authorization", "Bearer "+c.Key)
-		return conn
+		return sentConn{conn, ctx}
 	}
+}
+
+// sentConn is a stream whose broken connection is CodeUnavailable.
+type sentConn struct {
+	connect.StreamingClientConn
+	ctx context.Context
+}
+
+func (s sentConn) Receive(message any) error {
+	return faultOf(s.ctx, s.StreamingClientConn.Receive(message))
 }
 
 // refusedConn is a stream that fails at once. Even to close one that was not used makes a request,
@@ -160,6 +173,21 @@ func (r refusedConn) ResponseTrailer() http.Header { return http.Header{} }
 // WrapStreamingHandler is for servers.
 func (c calls) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
+}
+
+// faultOf returns an error of a connection that broke as CodeUnavailable: connect-go calls a reset
+// one canceled, and one that ended within an answer an internal fault. Other errors stay as they are.
+func faultOf(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || connect.IsWireError(err) {
+		return err
+	}
+	for _, broken := range []error{syscall.ECONNRESET, syscall.EPIPE, io.ErrUnexpectedEOF} {
+		var failure *connect.Error
+		if errors.Is(err, broken) && errors.As(err, &failure) {
+			return connect.NewError(connect.CodeUnavailable, failure.Unwrap())
+		}
+	}
+	return err
 }
 
 // waitOf returns how long to wait before a call is sent again, and whether that can help.

@@ -21,7 +21,7 @@ import { startStandIn } from "./repeating.ts";
 
 const title = "the Go client";
 /** Programs in the folder `go`. */
-const testPrograms = ["calls", "keys", "outcomes"] as const;
+const testPrograms = ["broken", "calls", "keys", "outcomes"] as const;
 const protocols = ["connect", "connect-json", "connect-gzip", "grpc", "grpc-web"] as const;
 
 type Refusal = { readonly code: string; readonly message: string; readonly reason: string };
@@ -110,6 +110,22 @@ test(
     await standIn.stop();
 
     standIn.check(report);
+  },
+  programTimeoutMs,
+);
+
+test(
+  "takes a broken connection for no connection, however it broke, and sends calls again",
+  async () => {
+    const report = await readReport({ command: join(folder, "bin/broken"), words: [] });
+
+    expect(report).toEqual({
+      reset: "unavailable 2",
+      half: "unavailable 2",
+      "half-grpc": "unavailable 2",
+      "half-stream": "unavailable 1",
+      "reset-stream": "unavailable 1",
+    });
   },
   programTimeoutMs,
 );

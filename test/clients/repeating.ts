@@ -64,8 +64,8 @@ type Try = {
 
 export type StandIn = {
   /**
-   * What a client's program is called with: the address, one whose first connection is cut, the
-   * key, and the event ids to send.
+   * What a client's program is called with: the address, one whose first two connections break,
+   * the key, and the event ids to send.
    */
   readonly words: readonly string[];
   /** Checks a program's report, and the tries that led to it. */
@@ -150,17 +150,15 @@ function waitMsOf(tries: readonly Try[] = []): number {
   return (second?.atMs ?? NaN) - (first?.atMs ?? NaN);
 }
 
-/** A way to the service that cuts its first connection once a request has come. */
+/** A way to the service that ends its first connection, and resets its second, at a request. */
 async function startCutting(port: number): Promise<{ url: string; stop(): void }> {
   const open = new Set<Socket>();
-  let isCut = false;
+  let cuts = 0;
   const server = createServer((socket) => {
     open.add(socket.on("error", () => undefined));
-    if (!isCut) {
-      isCut = true;
-      socket.once("data", () => socket.destroy());
-      return;
-    }
+    cuts += 1;
+    if (cuts === 1) return void socket.once("data", () => socket.destroy());
+    if (cuts === 2) return void socket.once("data", () => socket.resetAndDestroy());
     const onward = connect(port, "127.0.0.1").on("error", () => socket.destroy());
     open.add(onward);
     socket.pipe(onward).pipe(socket);
