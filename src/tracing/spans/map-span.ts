@@ -21,6 +21,7 @@ import { honeyhive } from "./conventions/honeyhive.ts";
 import { langfuse } from "./conventions/langfuse.ts";
 import { langSmith } from "./conventions/langsmith.ts";
 import { langWatch } from "./conventions/langwatch.ts";
+import { liteLlm } from "./conventions/litellm.ts";
 import { mastra } from "./conventions/mastra.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
@@ -54,6 +55,7 @@ const conventions: readonly Convention[] = [
   springAi,
   genkit,
   langWatch,
+  liteLlm,
 ];
 
 const fieldTables = conventions.map(({ fields: table = {} }) => table);
