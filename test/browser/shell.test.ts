@@ -186,7 +186,7 @@ describe("the palette", () => {
     await page.keyboard.press("Control+k");
     await page.getByRole("dialog", { name: "Commands" }).waitFor();
     await page.keyboard.type("zebra");
-    await page.getByText("No command has these words.").waitFor();
+    await page.getByText("No command and nothing in the project has these words.").waitFor();
   });
 
   test("is beside a list of all keys, which ? opens", async () => {

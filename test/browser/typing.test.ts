@@ -270,7 +270,7 @@ describe("the focus", () => {
     await page.keyboard.press("Escape");
     await expect.poll(() => isFocused(opener), patience).toBe(true);
     await page.keyboard.press("ControlOrMeta+k");
-    await page.getByPlaceholder("Search pages and commands…").fill("Show the keys");
+    await page.getByPlaceholder("Search pages, commands and the project…").fill("Show the keys");
     await page.keyboard.press("Enter");
     await keys.waitFor();
     await page.keyboard.press("Escape");
