@@ -2,7 +2,15 @@
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { AlertSchema, AlertValueSchema } from "../../../gen/waggle/v1/alert_pb.js";
+import {
+  AlertSchema,
+  AlertThresholdSchema,
+  AlertValueSchema,
+} from "../../../gen/waggle/v1/alert_pb.js";
+import {
+  describeCondition,
+  describeThreshold,
+} from "../../../src/web/app/pages/alerts/alert-words.ts";
 import {
   formatOfAlert,
   formatOfThreshold,
@@ -42,4 +50,25 @@ test.each([
   const alert = create(AlertSchema, { alertType, aggregation: "SUM", projections: [projection] });
 
   expect(formatOfThreshold(alert)(threshold)).toBe(want);
+});
+
+test.each([
+  {
+    projections: ["duration", "cost"],
+    condition: "p95 duration > 2.00 s or p95 cost > $2,000.00, hourly",
+    threshold: "p95 duration > 2.00 s, p95 cost > $2,000.00",
+  },
+  {
+    projections: ["prompt_tokens", "completion_tokens"],
+    condition: "p95 prompt tokens or p95 completion tokens > 2,000, hourly",
+    threshold: "> 2,000",
+  },
+])("the threshold of $projections has the unit of each", (row) => {
+  const { projections, condition, threshold } = row;
+  const fields = { alertType: "AGGREGATE", aggregation: "P95", frequency: "HOURLY", projections };
+  const alert = create(AlertSchema, fields);
+  const critical = create(AlertThresholdSchema, { operator: "greater_than", value: 2_000 });
+
+  expect(describeCondition(alert, critical)).toBe(condition);
+  expect(describeThreshold(alert, critical)).toBe(threshold);
 });

@@ -139,8 +139,10 @@ const unitHints: Readonly<Record<string, string>> = {
 };
 
 function Triggers({ draft, fault, set }: PartProps) {
-  const { alertType, projection } = draft;
-  const hint = alertType === "DRIFT" ? "In percent." : unitHints[projection];
+  const { alertType, projection, others } = draft;
+  const units = new Set([projection, ...others].map((name) => unitHints[name]));
+  const unit = units.size > 1 ? "For each measure, in its own unit." : unitHints[projection];
+  const hint = alertType === "DRIFT" ? "In percent." : unit;
   return (
     <fieldset>
       <legend>When it triggers</legend>

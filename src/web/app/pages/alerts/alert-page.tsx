@@ -25,8 +25,8 @@ import { Deliveries } from "./deliveries.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 import { TargetLine } from "./target-line.tsx";
 import { TestButton } from "./test-button.tsx";
-import { formatOfThreshold } from "./alert-values.ts";
-import { describeCondition, signs, stateTones } from "./alert-words.ts";
+import { stateTones } from "./alert-tones.ts";
+import { describeCondition, describeThreshold } from "./alert-words.ts";
 import { alertRoute, type AlertSearch } from "./route.tsx";
 import "./alert-page.css";
 
@@ -213,7 +213,6 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
   const { thresholds, notificationDetails, minimumSampleSize } = alert;
   const { isActive, lastTrigger, nextWindowEnd } = alert;
   const { resolved } = thresholds ?? {};
-  const format = formatOfThreshold(alert);
   return (
     <section className="alert-facts" aria-label="Condition">
       {alert.description ? <p>{alert.description}</p> : null}
@@ -222,9 +221,7 @@ function AlertFacts({ alert }: { readonly alert: Alert }) {
           { label: "Triggers when", value: describeCondition(alert, thresholds?.critical) },
           {
             label: "Resolved when",
-            value: resolved
-              ? `${signs[resolved.operator] ?? resolved.operator} ${format(resolved.value ?? 0)}`
-              : "it no longer triggers",
+            value: resolved ? describeThreshold(alert, resolved) : "it no longer triggers",
           },
           {
             label: "Events",

@@ -37,15 +37,19 @@ function formatOfMeasure({ aggregation }: Condition, metric = ""): (value: numbe
 }
 
 /**
- * Returns how the threshold of an alert is written: for PER_EVENT it is one event's value. Rounded,
- * a small change or cost would be another threshold, such as 0.0 % or <$0.0001.
+ * Returns how the threshold of an alert is written, for one of its measures or the first: for
+ * PER_EVENT it is one event's value. Rounded, a small change or cost would be another threshold,
+ * such as 0.0 % or <$0.0001.
  */
-export function formatOfThreshold(alert: Condition): (value: number) => string {
+export function formatOfThreshold(
+  alert: Condition,
+  projection = alert.projections[0],
+): (value: number) => string {
   if (alert.alertType === "DRIFT") return (value) => `${value} %`;
   const isOfEvent = alert.alertType === "PER_EVENT";
   const format = isOfEvent
-    ? formatOf({ metric: alert.projections[0] ?? "" })
-    : formatOfAlert(alert);
+    ? formatOf({ metric: projection ?? "" })
+    : formatOfAlert(alert, projection);
   return format === formatCost ? formatExactCost : format;
 }
 

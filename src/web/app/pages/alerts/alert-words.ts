@@ -1,25 +1,8 @@
-// Words for alerts: states, operators, conditions.
+// Words for alerts: operators, periods, conditions.
 
 import type { AlertThreshold } from "../../../../../gen/waggle/v1/alert_pb.js";
-import type { Tone } from "../../design/badge.tsx";
 import { measureName } from "../charts/question.ts";
 import { chartAggregations, type Condition, formatOfThreshold } from "./alert-values.ts";
-
-export const stateTones: Readonly<Record<string, Tone>> = {
-  triggered: "bad",
-  resolved: "good",
-  active: "good",
-  paused: "neutral",
-  muted: "warn",
-};
-
-export const outcomeTones: Readonly<Record<string, Tone>> = {
-  critical: "bad",
-  resolved: "good",
-  between: "warn",
-  insufficient: "neutral",
-  failed: "warn",
-};
 
 export const signs: Readonly<Record<string, string>> = {
   greater_than: ">",
@@ -39,16 +22,45 @@ export const periods: Readonly<Record<string, string>> = {
   MONTHLY: "month",
 };
 
-/** Returns a condition in a line, such as `p95 duration > 2.00 s, hourly`. */
+/**
+ * Returns a condition in a line, such as `p95 duration > 2.00 s, hourly`. The threshold is one
+ * number for all measures; it stands beside each of them where their units differ.
+ */
 export function describeCondition(alert: Condition, critical: AlertThreshold | undefined): string {
-  const aggregation = chartAggregations[alert.aggregation] ?? "avg";
-  const measures = alert.projections.map((metric) =>
-    alert.alertType === "PER_EVENT" ? metric : measureName({ metric, aggregation }),
-  );
-  const value = formatOfThreshold(alert)(critical?.value ?? 0);
-  const sign = signs[critical?.operator ?? ""] ?? critical?.operator ?? "";
   const change = alert.alertType === "DRIFT" ? "change of " : "";
   const any = alert.alertType === "PER_EVENT" ? "any event with " : "";
-  const measured = `${any}${change}${measures.join(" or ")}`;
-  return `${measured} ${sign} ${value}, ${alert.frequency.toLowerCase()}`;
+  const limits = limitsOf(alert, critical);
+  const measures = measuresOf(alert);
+  const measured = hasOneUnit(limits)
+    ? `${measures.join(" or ")} ${limits[0] ?? ""}`
+    : measures.map((measure, at) => `${measure} ${limits[at] ?? ""}`).join(" or ");
+  return `${any}${change}${measured}, ${alert.frequency.toLowerCase()}`;
+}
+
+/** Returns the threshold alone, such as `< 1.00 s`; with the measures where their units differ. */
+export function describeThreshold(alert: Condition, threshold: AlertThreshold): string {
+  const limits = limitsOf(alert, threshold);
+  if (hasOneUnit(limits)) return limits[0] ?? "";
+  return measuresOf(alert)
+    .map((measure, at) => `${measure} ${limits[at] ?? ""}`)
+    .join(", ");
+}
+
+function measuresOf({ aggregation, alertType, projections }: Condition): readonly string[] {
+  const of = chartAggregations[aggregation] ?? "avg";
+  return projections.map((metric) =>
+    alertType === "PER_EVENT" ? metric : measureName({ metric, aggregation: of }),
+  );
+}
+
+/** Returns sign and threshold as each measure of an alert has them. */
+function limitsOf(alert: Condition, threshold: AlertThreshold | undefined): readonly string[] {
+  const sign = signs[threshold?.operator ?? ""] ?? threshold?.operator ?? "";
+  return alert.projections.map(
+    (projection) => `${sign} ${formatOfThreshold(alert, projection)(threshold?.value ?? 0)}`,
+  );
+}
+
+function hasOneUnit(limits: readonly string[]): boolean {
+  return new Set(limits).size <= 1;
 }

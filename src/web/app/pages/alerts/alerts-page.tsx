@@ -16,7 +16,8 @@ import { useCommands } from "../../shell/commands.ts";
 import { ItemTable } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
 import { formatOfAlert } from "./alert-values.ts";
-import { describeCondition, stateTones } from "./alert-words.ts";
+import { stateTones } from "./alert-tones.ts";
+import { describeCondition } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
 
 const refreshMs = 30_000;

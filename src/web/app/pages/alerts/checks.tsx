@@ -18,7 +18,7 @@ import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
 import { formatOfAlert, noteOf } from "./alert-values.ts";
-import { outcomeTones } from "./alert-words.ts";
+import { outcomeTones } from "./alert-tones.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
 const pageSize = 200;
