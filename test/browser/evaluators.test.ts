@@ -129,6 +129,34 @@ describe("the health of an evaluator", () => {
   });
 });
 
+describe("the cost of a judge", () => {
+  test.each([
+    { judge_cost: 0, judge_unpriced: 3, cost: "–" },
+    { judge_cost: 0.5, judge_unpriced: 1, cost: "$0.500" },
+  ])("is $cost where it is known of all but $judge_unpriced calls", async ({ cost, ...sums }) => {
+    const made = await app.call("POST", "/v1/metrics", {
+      name: `judge of ${sums.judge_unpriced}`,
+      type: "LLM",
+      return_type: "boolean",
+      model_provider: "openai",
+      model_name: "no-price",
+      criteria: "Is it kind?",
+    });
+    const { metric_id: id } = made as { metric_id: string };
+    const { page } = await app.open("/app/components");
+    await page.route("**/GetMetricStatus**", (route) =>
+      route.fulfill({ json: { success: true, data: { enabled: true, scored: 3, ...sums } } }),
+    );
+
+    await page.goto(app.service.url + path(`evaluators/${id}`));
+
+    const valueOf = (label: string) => page.locator(`dt:text-is("${label}") + dd`).textContent();
+    const calls = sums.judge_unpriced === 1 ? "1 call" : "3 calls";
+    expect(await valueOf("Without a known price")).toBe(calls);
+    expect(await valueOf("Cost of the judge")).toBe(cost);
+  });
+});
+
 describe("a backfill", () => {
   test("is paused, resumed and cancelled", { timeout: workflowMs }, async () => {
     const events = 400;

@@ -261,6 +261,20 @@ describe("experiments", () => {
     await page.getByText("Order 99?", { exact: true }).waitFor({ timeout: 6_000 });
   });
 
+  test("show no cost where no price of a call is known", async () => {
+    const { page } = await app.open("/app/components");
+    const execution = { state: "completed", progress: { datapoints: 1, done: 1 }, cost: 0 };
+    await page.route("**/GetExecution**", (route) =>
+      route.fulfill({ json: { data: { run_id: "better", ...execution } } }),
+    );
+    await page.goto(app.service.url + path("/better"));
+
+    const progress = page.getByRole("region", { name: "Progress" });
+    const cost = progress.locator('dt:text-is("Cost of calls") + dd');
+    await cost.waitFor();
+    expect(await cost.textContent()).toBe("–");
+  });
+
   test("keep no fault of a cancelling that came too late", async () => {
     await app.call("POST", "/v1/runs", { run_id: "late", name: "Run late", status: "running" });
     const { page } = await app.open("/app/components");

@@ -1,5 +1,5 @@
-// Time, Duration, Cost, Tokens, Count, Identifier, Copy and KeyValue: values as people read them,
-// with the exact form on hover. An absent value is a dash, never a zero.
+// Time, Duration, Cost, CostSum, Tokens, Count, Identifier, Copy and KeyValue: values as people
+// read them, with the exact form on hover. An absent value is a dash, never a zero.
 
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Check, Copy as CopyIcon } from "lucide-react";
@@ -63,6 +63,11 @@ export function Cost({ value, isEstimate }: Maybe<number> & { readonly isEstimat
       {formatCost(value)}
     </span>
   );
+}
+
+/** US dollars of several calls. A sum of 0 means that no call has a known price. */
+export function CostSum({ value }: Maybe<number>) {
+  return <Cost value={value === 0 ? undefined : value} />;
 }
 
 /** Tokens; prompt and completion on hover. A sum of 0 means that none were sent. */

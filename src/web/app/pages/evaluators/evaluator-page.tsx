@@ -10,7 +10,8 @@ import { renewAnswers, useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
 import { type Tab, Tabs } from "../../design/tabs.tsx";
-import { Cost, Count, KeyValue } from "../../design/values.tsx";
+import { formatCounted } from "../../design/format.ts";
+import { CostSum, Count, KeyValue } from "../../design/values.tsx";
 import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { Backfills } from "./backfills.tsx";
@@ -121,7 +122,11 @@ function Health({ metric }: { readonly metric: Metric }) {
           { label: "Waiting", value: <Count value={status.queued + status.running} /> },
           metric.type === "LLM" && {
             label: "Cost of the judge",
-            value: <Cost value={status.judgeCost} />,
+            value: <CostSum value={status.judgeCost} />,
+          },
+          status.judgeUnpriced > 0 && {
+            label: "Without a known price",
+            value: formatCounted(status.judgeUnpriced, "call"),
           },
           status.failuresInRow > 0 && {
             label: "Failures in a row",

@@ -9,7 +9,7 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { ErrorState, Progress } from "../../design/states.tsx";
-import { Cost, KeyValue } from "../../design/values.tsx";
+import { CostSum, KeyValue } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { statusTones } from "./score.ts";
 
@@ -58,8 +58,8 @@ export function RunProgressView({ runId, progress }: RunProgressViewProps) {
                 ),
               },
               { label: "Prompt", value: execution.configuration?.name ?? "–" },
-              { label: "Cost of calls", value: <Cost value={execution.cost} /> },
-              { label: "Cost of judges", value: <Cost value={progress?.total?.cost} /> },
+              { label: "Cost of calls", value: <CostSum value={execution.cost} /> },
+              { label: "Cost of judges", value: <CostSum value={progress?.total?.cost} /> },
             ]}
           />
           {execution.error === undefined ? null : <p role="alert">{execution.error}</p>}
