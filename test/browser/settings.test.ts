@@ -212,6 +212,22 @@ describe("the settings of a project", () => {
     expect(await dialog.getByRole("alert").count()).toBe(0);
   });
 
+  test("show that a key was revoked in another tab", async () => {
+    const first = await app.open(path("keys"));
+    await first.page.getByRole("button", { name: "Create key" }).click();
+    await first.page.getByRole("textbox", { name: "Name" }).fill("shared job");
+    await first.page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+    await first.page.getByRole("button", { name: "I have copied it" }).click();
+    const row = first.page.getByRole("row", { name: /shared job/ });
+    await row.getByText("active").waitFor();
+    const other = await app.open(path("keys"));
+
+    await other.page.getByRole("button", { name: "Revoke shared job" }).click();
+    await other.page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
+
+    await row.getByText(/revoked/).waitFor();
+  });
+
   test("keep what was typed for a budget while the list cannot be read", async () => {
     const { page } = await app.open(path("budgets"));
     await page.getByRole("button", { name: "Add budget" }).click();

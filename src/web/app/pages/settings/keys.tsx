@@ -61,13 +61,15 @@ type KeyListProps = { readonly kind: KeyKind; readonly scope: ScopeRef };
 
 /** Time between two looks at a revocation that some server has not confirmed yet. */
 const followMs = 2_000;
+/** Time between two looks at keys that another person, or another tab, may revoke. */
+const refreshMs = 10_000;
 
 function KeyList({ kind, scope }: KeyListProps) {
   const may = useMay(scope);
   const [ending, setEnding] = useState<ApiKey>();
   const [isFollowing, setFollowing] = useState(false);
   const keys = useRpcPages(kind.list, keyInput(kind, scope, { limit: 100 }), {
-    refreshMs: isFollowing && followMs,
+    refreshMs: isFollowing ? followMs : refreshMs,
   });
   const rows = keys.data?.pages.flatMap(({ data }) => data) ?? [];
   const isUnconfirmed = rows.some(isBeingRevoked);
