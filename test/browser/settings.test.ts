@@ -228,6 +228,23 @@ describe("the settings of a project", () => {
     await row.getByText(/revoked/).waitFor();
   });
 
+  test("say what is wrong with an amount beside its field", async () => {
+    const { page, inspect } = await app.open(path("budgets"));
+    await page.getByRole("button", { name: "Add budget" }).click();
+    const form = page.getByRole("dialog", { name: "Add a budget" });
+    const amount = form.getByRole("textbox", { name: "Amount" });
+    expect(await amount.getAttribute("aria-invalid")).toBe(null);
+
+    await amount.fill("10,50");
+
+    await form.getByText("Must be a number above 0 with a decimal point, such as 10.50.").waitFor();
+    expect(await amount.getAttribute("aria-invalid")).toBe("true");
+    await inspect("settings-budget-amount");
+    await amount.fill("10.50");
+    await form.getByText("Must be a number").waitFor({ state: "detached" });
+    expect(await form.getByRole("button", { name: "Add budget" }).isEnabled()).toBe(true);
+  });
+
   test("keep what was typed for a budget while the list cannot be read", async () => {
     const { page } = await app.open(path("budgets"));
     await page.getByRole("button", { name: "Add budget" }).click();

@@ -12,7 +12,13 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
-import { formatCost, formatCounted, formatExactCount, formatTime } from "../../design/format.ts";
+import {
+  formatCost,
+  formatCounted,
+  formatExactCount,
+  formatTime,
+  toNumber,
+} from "../../design/format.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Checkbox, Switch } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
@@ -197,7 +203,7 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
       width="narrow"
       act={{
         label: before ? "Save budget" : "Add budget",
-        disabled: !(Number(amount) > 0) || keyId === undefined,
+        disabled: !isAmount(amount) || keyId === undefined,
         busyLabel: isPending && "Saving…",
         run: submit,
       }}
@@ -205,7 +211,7 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
       <TextField
         label="Amount"
         hint="US dollars."
-        error={faultOf(error, "amount")}
+        error={amountFault(amount) ?? faultOf(error, "amount")}
         inputMode="decimal"
         value={amount}
         onChange={setAmount}
@@ -235,6 +241,15 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
       />
     </Dialog>
   );
+}
+
+function isAmount(typed: string): boolean {
+  return (toNumber(typed) ?? 0) > 0;
+}
+
+function amountFault(typed: string): string | undefined {
+  const isGood = typed.trim() === "" || isAmount(typed);
+  return isGood ? undefined : "Must be a number above 0 with a decimal point, such as 10.50.";
 }
 
 type NewBudgetFieldsProps = {
