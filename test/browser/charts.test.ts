@@ -97,6 +97,18 @@ describe("a dashboard", () => {
     return (made as { data: { id: string } }).data.id;
   }
 
+  test("that is gone takes no new chart, which would come onto another", async () => {
+    const { page } = await app.open(path(`charts?dashboard=gone`));
+
+    await page.getByRole("heading", { name: "This dashboard is gone" }).waitFor();
+
+    expect(await page.getByRole("link", { name: "New chart" }).count()).toBe(0);
+    await page.keyboard.press("n");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option", { name: /^Charts/ }).waitFor();
+    expect(await page.getByRole("option", { name: "New chart" }).count()).toBe(0);
+  });
+
   test("with a long name leaves the page as wide as a phone's window", async () => {
     const id = await create("dashboards", { name: "N".repeat(200) });
     const { page } = await app.open(path(`charts?dashboard=${id}`), { size: "narrow" });

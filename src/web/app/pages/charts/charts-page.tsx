@@ -30,7 +30,6 @@ export function ChartsPage() {
   const { range = chartsRangeDefault } = search;
   const may = useMay();
   const mayArrange = may(DashboardService.method.updateDashboard);
-  const mayCreate = may(ChartService.method.createChart);
   const arrange = mayArrange && search.arrange === true;
   const navigate = useNavigate();
   const projectId = useCurrentProjectId();
@@ -44,6 +43,9 @@ export function ChartsPage() {
   const list = dashboards.data?.data ?? [];
   const shownId = search.dashboard ?? list[0]?.id ?? "overview";
   const shown = list.find(({ id }) => id === shownId);
+  const isGone = dashboards.data !== undefined && !shown && shownId !== "overview";
+  // A chart that is made belongs to the dashboard that is shown.
+  const mayCreate = may(ChartService.method.createChart) && !isGone;
   const setRange = (next: TimeRange) => setSearch({ range: next });
   const newSearch = { range, ...(shown && { dashboard: shown.id }) };
   const newChart = () =>
