@@ -77,6 +77,37 @@ describe("prompts", () => {
     expect(await page.getByLabel("Why this change").inputValue()).toBe("half a thought");
   });
 
+  test("say that another version was saved meanwhile, before they are saved over it", async () => {
+    const { page } = await app.open(path());
+    const made = await app.call("POST", "/v1/configurations", {
+      name: "shared",
+      provider: "openai",
+      parameters: { call_type: "chat", model: "first", template: [] },
+    });
+    const { insertedId: id } = made as { insertedId: string };
+    const saveThere = (model: string): Promise<unknown> =>
+      app.call("PUT", `/v1/configurations/${id}`, { parameters: { call_type: "chat", model } });
+    const modelNow = async (): Promise<unknown> => {
+      const stored = await app.call("GET", `/v1/configurations/${id}`);
+      return (stored as { parameters: { model: string } }).parameters.model;
+    };
+    await page.goto(`${app.service.url}${path()}/${id}`);
+    const model = page.getByRole("textbox", { name: "Model", exact: true });
+    await model.fill("mine");
+    await saveThere("theirs");
+
+    await page.getByRole("button", { name: "Save after v1" }).click();
+
+    await page.getByText("v2 was saved meanwhile.").waitFor();
+    expect(await model.inputValue()).toBe("mine");
+    expect(await modelNow()).toBe("theirs");
+    await page.getByRole("button", { name: "Save after v2" }).click();
+    await page.getByText("Saved as a version.").waitFor();
+    expect(await modelNow()).toBe("mine");
+    await page.getByText("was saved meanwhile").waitFor({ state: "detached" });
+    expect(await page.getByRole("button", { name: "Save after v3" }).isDisabled()).toBe(true);
+  });
+
   test("are saved as a version, compared, deployed and shown as a call", async () => {
     const { page, inspect } = await app.open(path());
     await page.getByRole("row").filter({ hasText: "greeting" }).click();

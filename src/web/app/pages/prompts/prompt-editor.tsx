@@ -1,12 +1,15 @@
 // PromptEditor: messages with their placeholders, model and parameters; saving makes a version.
 
+import { useQueryClient } from "@tanstack/react-query";
 import { Plus, Trash2 } from "lucide-react";
 import {
   type Configuration,
   ConfigurationService,
 } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { ConfigurationVersionService } from "../../../../../gen/waggle/v1/configuration_version_pb.js";
-import { useRpcMutation } from "../../api/query.ts";
+import { useCurrentProjectId } from "../../api/project.ts";
+import { renewAnswers, useChange } from "../../api/query.ts";
+import { callRpc } from "../../api/transport.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { CodeEditor } from "../../design/code-editor.tsx";
@@ -17,7 +20,7 @@ import { showToast } from "../../design/toast.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
-import { useDraft } from "../../shell/drafts.ts";
+import { type DraftState, useDraft } from "../../shell/drafts.ts";
 import { parseObject } from "../datasets/json-text.ts";
 import {
   messagesFault,
@@ -32,41 +35,27 @@ const roles = ["system", "user", "assistant"];
 
 export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
   const saved = toContent(prompt.provider, prompt.parameters);
-  const edit = useDraft(`prompt ${prompt.id}`, { content: saved, message: "" });
-  const { content, message } = edit.draft;
+  // The draft keeps what it began with: another person may save a version meanwhile.
+  const edit = useDraft(`prompt ${prompt.id}`, { before: saved, content: saved, message: "" });
+  const { before, message } = edit.draft;
+  const isChanged = differ(edit.draft.content, before);
+  const content = isChanged ? edit.draft.content : saved;
+  const isBehind = isChanged && differ(before, saved);
   const { method } = ConfigurationService;
   const isReadOnly = !useMay()(method.updateConfiguration);
-  const save = useRpcMutation(method.updateConfiguration, {
-    changes: [
-      method.getConfiguration,
-      method.listConfigurations,
-      ConfigurationVersionService.method.listConfigurationVersions,
-    ],
-    onDone: ({ modifiedCount }) => {
-      edit.setDraft({ content, message: "" });
-      edit.forget();
-      const text = modifiedCount === 0 ? "Nothing differs: no new version." : "Saved as a version.";
-      showToast({ text, tone: "good" });
-    },
-  });
+  const save = useSave(prompt, edit);
   const { faults } = parseObject(content.parameters, {});
   const fault = messagesFault(content.messages);
   const isFaulty = faults.length > 0 || fault !== undefined;
-  const isChanged = JSON.stringify(content) !== JSON.stringify(saved);
   const submit = () => {
-    if (isFaulty) return;
-    save.mutate({
-      id: prompt.id,
-      provider: content.provider,
-      parameters: toParameters(content, prompt.parameters),
-      ...(message !== "" && { message }),
-    });
+    if (!isFaulty) save.run({ content, message });
   };
   useCommands([
     !isReadOnly && { id: "prompt.save", title: "Save the prompt", keys: "mod+s", run: submit },
   ]);
+  const began = isChanged ? before : saved;
   const change = (part: Partial<PromptContent>) =>
-    edit.setDraft({ message, content: { ...content, ...part } });
+    edit.setDraft({ before: began, message, content: { ...content, ...part } });
   return (
     <div className="prompt-editor">
       <Messages
@@ -91,7 +80,7 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
               label="Why this change"
               hint="Kept with the version; may stay empty."
               value={message}
-              onChange={(text) => edit.setDraft({ content, message: text })}
+              onChange={(text) => edit.setDraft({ before: began, content, message: text })}
             />
             {fault === undefined ? null : (
               <div className="field">
@@ -100,11 +89,17 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
                 </p>
               </div>
             )}
+            {isBehind ? (
+              <p className="soft" role="status">
+                {`${prompt.version} was saved meanwhile. Saving makes your text the version after `}
+                {"it; theirs stays under Versions."}
+              </p>
+            ) : null}
             {save.error ? <ErrorState error={save.error} isInline /> : null}
             <Button
               variant="primary"
               disabled={!isChanged || isFaulty}
-              busyLabel={save.isPending && "Saving"}
+              busyLabel={save.isBusy && "Saving"}
               onClick={submit}
             >
               {`Save after ${prompt.version}`}
@@ -114,6 +109,52 @@ export function PromptEditor({ prompt }: { readonly prompt: Configuration }) {
       </div>
     </div>
   );
+}
+
+function differ(one: PromptContent, other: PromptContent): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other);
+}
+
+type PromptDraft = {
+  readonly before: PromptContent;
+  readonly content: PromptContent;
+  readonly message: string;
+};
+
+type Sent = Omit<PromptDraft, "before">;
+
+/** Saves a version, unless the page does not show yet that another one was saved meanwhile. */
+function useSave({ id, provider, parameters }: Configuration, edit: DraftState<PromptDraft>) {
+  const projectId = useCurrentProjectId();
+  const client = useQueryClient();
+  const { getConfiguration, listConfigurations, updateConfiguration } = ConfigurationService.method;
+  const shown = toContent(provider, parameters);
+  const save = useChange({
+    mutationFn: async ({ content, message }: Sent) => {
+      const now = await callRpc(getConfiguration, { id }, { projectId });
+      if (differ(toContent(now.provider, now.parameters), shown)) return undefined;
+      const input = {
+        id,
+        provider: content.provider,
+        parameters: toParameters(content, parameters),
+        ...(message !== "" && { message }),
+      };
+      const { modifiedCount } = await callRpc(updateConfiguration, input, { projectId });
+      return { content, modifiedCount };
+    },
+    onSuccess: async (saved) => {
+      const { listConfigurationVersions } = ConfigurationVersionService.method;
+      const changed = [getConfiguration, listConfigurations, listConfigurationVersions];
+      await renewAnswers(client, changed);
+      if (!saved) return;
+      edit.setDraft({ ...edit.draft, before: saved.content, message: "" });
+      edit.forget();
+      const isSame = saved.modifiedCount === 0;
+      const text = isSame ? "Nothing differs: no new version." : "Saved as a version.";
+      showToast({ text, tone: "good" });
+    },
+  });
+  return { error: save.error, isBusy: save.isPending, run: save.mutate };
 }
 
 type MessagesProps = {
