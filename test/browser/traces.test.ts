@@ -48,6 +48,24 @@ describe("the traces", () => {
     expect(await total(page, "Sessions").textContent()).toBe("260");
   });
 
+  test.each([2, -2])("have the last hour where the clock is wrong by %d hours", async (hours) => {
+    const hourMs = 3_600_000;
+    const { page } = await app.open("/app/components");
+    await page.clock.install({ time: Date.now() + hours * hourMs });
+    const asked = page.waitForRequest("**/ListSessions*");
+
+    await page.goto(app.service.url + tracesPath(`?range=${encodeURIComponent('{"last":60}')}`));
+
+    const { dateRange } = (await asked).postDataJSON() as {
+      dateRange: { $gte: number };
+    };
+    const behindMs = Date.now() - hourMs - dateRange.$gte;
+    expect(Math.abs(behindMs)).toBeLessThan(2 * 60_000);
+    // Ages are those of the service as well: the newest session is not of hours to come.
+    await page.getByRole("row").nth(1).waitFor();
+    expect(await page.getByText(/^in \d+[mh]$/).count()).toBe(0);
+  });
+
   test("keep the year of old times, and the seconds of a range that one types", async () => {
     const event = { event_type: "session", event_name: "old", source: "test", inputs: {} };
     await app.call("POST", "/events", {

@@ -15,6 +15,7 @@ import type {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import { noteServiceTime } from "./clock.ts";
 import { toApiError } from "./errors.ts";
 
 export type CallOptions = {
@@ -68,18 +69,25 @@ function isAbsent(error: unknown): boolean {
  */
 const recursionLimit = 1_000;
 
+const timedFetch: typeof globalThis.fetch = async (input, init) => {
+  const response = await globalThis.fetch(input, init);
+  noteServiceTime(response.headers.get("date"));
+  return response;
+};
+
 const transportOptions = {
   baseUrl: globalThis.location.origin,
   // JSON is readable in the browser's network panel, and as small as binary once compressed.
   useBinaryFormat: false,
   jsonOptions: { recursionLimit },
   interceptors: [signedIn],
+  fetch: timedFetch,
 };
 
 const transport = createConnectTransport(transportOptions);
 const outlivingTransport = createConnectTransport({
   ...transportOptions,
-  fetch: (input, init) => globalThis.fetch(input, { ...init, keepalive: true }),
+  fetch: (input, init) => timedFetch(input, { ...init, keepalive: true }),
 });
 
 /** Calls an rpc. Fails with an ApiError. */

@@ -2,6 +2,7 @@
 
 import { Calendar } from "lucide-react";
 import { useState } from "react";
+import { serviceNow } from "../api/clock.ts";
 import { Button } from "./button.tsx";
 import { TextField } from "./fields.tsx";
 import { Popover } from "./popover.tsx";
@@ -71,7 +72,7 @@ export function TimeRangePicker(props: TimeRangePickerButtonProps) {
 }
 
 function CustomRange({ value, onChange }: TimeRangePickerProps) {
-  const [bounds] = useState(() => ({ to: Date.now(), ...boundsOf(value, Date.now()) }));
+  const [bounds] = useState(() => ({ to: serviceNow(), ...boundsOf(value, serviceNow()) }));
   const [from, setFrom] = useState(toLocal(bounds.from));
   const [to, setTo] = useState(toLocal(bounds.to));
   const [fromMs, toMs] = [toTime(from, bounds.from), toTime(to, bounds.to)];

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { ExportService } from "../../../../../gen/waggle/v1/export_pb.js";
+import { serviceNow } from "../../api/clock.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { FilterBar } from "../../design/filter-bar.tsx";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
@@ -23,7 +24,7 @@ export type FromEventsDialogProps = { readonly datasetId: string; readonly onClo
 export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) {
   const [filters, setFilters] = useState<readonly FilterRow[]>([onlyModels]);
   const [range, setRange] = useState<TimeRange>({ last: weekMinutes });
-  const [openedMs] = useState(() => Date.now());
+  const [openedMs] = useState(() => serviceNow());
   const fields = useEventFields();
   const { from, to } = useMemo(() => boundsOf(range, openedMs), [range, openedMs]);
   const chosen = { filters: filters.map(toMessage), dateRange: { gte: from, lte: to ?? openedMs } };

@@ -3,6 +3,7 @@
 import { useState } from "react";
 import { type Backfill, BackfillService } from "../../../../../gen/waggle/v1/backfill_pb.js";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { serviceNow } from "../../api/clock.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
@@ -55,7 +56,7 @@ function NewBackfill({ metric }: { readonly metric: Metric }) {
   const [includeFailed, setIncludeFailed] = useState(false);
   const create = useRpcMutation(createBackfill, { changes });
   const start = (): void => {
-    const { from, to } = boundsOf(range, Date.now());
+    const { from, to } = boundsOf(range, serviceNow());
     create.mutate({
       id: metric.id,
       dateRange: { gte: from, ...(to !== undefined && { lte: to }) },

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { EventService } from "../../../../../gen/waggle/v1/event_pb.js";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
+import { serviceNow } from "../../api/clock.ts";
 import { ApiError, isCancelled, toApiError } from "../../api/errors.ts";
 import { callRpc, streamRpc } from "../../api/transport.ts";
 import { isFields } from "../../design/chat-message.ts";
@@ -85,7 +86,7 @@ type Performance = {
 /** Makes the call; resolves to the run at its end, however it ended. */
 async function perform(asked: Performance): Promise<Run> {
   const { projectId, sessionId, draft, column, signal, show } = asked;
-  const startedAtMs = Date.now();
+  const startedAtMs = serviceNow();
   let run: Run = {
     id: crypto.randomUUID(),
     sessionId,

@@ -3,6 +3,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
+import { serviceNow } from "../../api/clock.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { rpcKey } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
@@ -51,7 +52,7 @@ type List = {
 };
 
 function listOf({ range, filters, startMs }: ListPlace, projectId: string, signal: AbortSignal) {
-  const { from, to = Date.now() } = boundsOf(range ?? rangeDefault, Date.now());
+  const { from, to = serviceNow() } = boundsOf(range ?? rangeDefault, serviceNow());
   return {
     // A link may lead to a session outside of the list's range.
     from: Math.min(from, startMs),

@@ -4,6 +4,7 @@
 import { replaceEqualDeep, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { SessionService, type SessionTotals } from "../../../../../gen/waggle/v1/session_pb.js";
+import { serviceNow } from "../../api/clock.ts";
 import type { ApiError } from "../../api/errors.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { rpcKey } from "../../api/query.ts";
@@ -99,7 +100,7 @@ function pauseOf(pages: readonly SkeletonPage[]): number | false {
   const last = pages.at(-1);
   if (last === undefined || last.nextCursor !== undefined) return false;
   const newestMs = pages.reduce((newest, page) => Math.max(newest, newestOf(page)), 0);
-  return Date.now() - newestMs < endedMs && (pausesMs[pages.length - 1] ?? false);
+  return serviceNow() - newestMs < endedMs && (pausesMs[pages.length - 1] ?? false);
 }
 
 function newestOf({ session, events }: SkeletonPage): number {

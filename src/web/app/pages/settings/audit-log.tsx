@@ -5,6 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AuditEntry, AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
+import { serviceNow } from "../../api/clock.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { countColumn } from "../../design/columns.tsx";
 import { formatExactCount } from "../../design/format.ts";
@@ -63,7 +64,7 @@ const pageSize = 200;
 function useAuditInput(search: AuditSearch) {
   const key = JSON.stringify(search);
   // oxlint-disable-next-line react/exhaustive-deps -- the key has all of the search
-  return useMemo(() => toAuditInput(search, Date.now()), [key]);
+  return useMemo(() => toAuditInput(search, serviceNow()), [key]);
 }
 
 export function AuditLog({ orgId }: { readonly orgId: string }) {

@@ -3,6 +3,7 @@
 
 import { Radio } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
+import { serviceNow } from "../../api/clock.ts";
 import { Button } from "../../design/button.tsx";
 import { Loading } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
@@ -159,7 +160,7 @@ const liveTitles: Readonly<Record<string, string>> = {
 };
 
 /** Returns a range of twice the width around the shown one. */
-function widened({ from, to = Date.now() }: { from: number; to?: number }): TimeRange {
+function widened({ from, to = serviceNow() }: { from: number; to?: number }): TimeRange {
   const half = Math.round((to - from) / 2);
-  return { from: from - half, to: Math.min(to + half, Date.now()) };
+  return { from: from - half, to: Math.min(to + half, serviceNow()) };
 }

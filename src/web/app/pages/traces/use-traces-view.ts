@@ -2,6 +2,7 @@
 
 import { type NavigateOptions, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
+import { serviceNow } from "../../api/clock.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import type { TimeRange } from "../../design/time-range.ts";
 import type { ListTarget } from "./event-list.tsx";
@@ -27,7 +28,7 @@ export function useTracesView() {
   ]);
   // A moving range ends at the time of its question, so that the list does not move by itself.
   const question = useMemo(
-    () => toQuestion(search, Date.now()),
+    () => toQuestion(search, serviceNow()),
     // oxlint-disable-next-line react/exhaustive-deps -- the key holds what matters of it
     [key],
   );
