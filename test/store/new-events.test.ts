@@ -1,15 +1,19 @@
 // Commits of new events in one statement (apply-new.ts) leave what the general way leaves.
 
 import fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
+import type { Sql } from "../../src/postgres/database.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { createApplyNew } from "../../src/tracing/events/apply-new.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
 import type { WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
+import { deleteSessions, lockSessions } from "../../src/tracing/retention/store.ts";
+import { deleteSession } from "../../src/tracing/sessions/store.ts";
 import { createTestDatabase, openTestClusters } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenScoring } from "../support/scored.ts";
 
@@ -223,6 +227,82 @@ describe("applyNew", () => {
     expect(totals).toEqual({ num_events: 40, cost: 4 });
   });
 });
+
+describe("a session that is deleted while it gets an event", () => {
+  const known = { total_tokens: 5, cost: 0.1 };
+  // The catalogue does not know the field of the general way.
+  const ways = [
+    { name: "in one statement", metadata: () => known },
+    { name: "in the general way", metadata: () => ({ [createUuid()]: 1 }) },
+  ];
+  const times = [
+    { when: "within its times", end_time: 3_000 },
+    { when: "after its end", end_time: 4_000 },
+  ];
+  const rows = ways.flatMap((way) => times.map((time) => ({ ...way, ...time })));
+
+  test.each(rows)("is made again for an event $when, stored $name", async (row) => {
+    const { end_time, metadata } = row;
+    const session_id = createUuid();
+    const recorder = createRecorder({ database, fields });
+    await recorder.record(projectId, [anEvent({ session_id })]);
+    const late = anEvent({ session_id, end_time, metadata: metadata() });
+    const locked = Promise.withResolvers<void>();
+    const stored = locked.promise.then(() => recorder.record(projectId, [late]));
+
+    await database.transaction(async (sql) => {
+      await lockSessions(sql, projectId, [session_id]);
+      locked.resolve();
+      await vi.waitUntil(() => isAwaited(sql), patience);
+      await deleteSessions(sql, projectId, [session_id]);
+    });
+    await stored;
+
+    const want = [late.event_id, session_id].toSorted();
+    expect(await readIds(session_id)).toEqual({ ids: want, num_events: 1 });
+  });
+
+  test("takes an event along that was stored before the end of the deletion", async () => {
+    const session_id = createUuid();
+    await applyWrites(database, derivations(), [setOf(projectId, [anEvent({ session_id })])]);
+    const stored = Promise.withResolvers<void>();
+    const deleted = stored.promise.then(() =>
+      database.transaction((sql) => deleteSession(sql, projectId, session_id)),
+    );
+
+    await database.transaction(async (sql) => {
+      await applyWrites(database, derivations(), [setOf(projectId, [anEvent({ session_id })])]);
+      stored.resolve();
+      await vi.waitUntil(() => isAwaited(sql), patience);
+    });
+    await deleted;
+
+    expect(await readIds(session_id)).toEqual({ ids: [], num_events: undefined });
+  });
+});
+
+/** Returns whether another transaction waits for this one. */
+async function isAwaited(sql: Sql): Promise<boolean> {
+  const [waiting] = await sql`
+    select 1
+    from pg_locks
+    where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`;
+  return waiting !== undefined;
+}
+
+async function readIds(sessionId: string) {
+  const sql = database.sql();
+  const stored = await sql<{ event_id: string }[]>`
+    select event_id
+    from events
+    where project_id = ${projectId} and session_id = ${sessionId}
+    order by event_id`;
+  const [totals] = await sql<{ num_events: number }[]>`
+    select num_events
+    from session_totals
+    where project_id = ${projectId} and session_id = ${sessionId}`;
+  return { ids: stored.map(({ event_id }) => event_id), num_events: totals?.num_events };
+}
 
 /** Events of few ids, so that they meet each other and sessions. */
 const someWrites = fc.array(

@@ -18,6 +18,7 @@ import {
   foldEntry,
   mergeIntoHeld,
   type MergeOptions,
+  requireSessions,
   rowLengthMax,
   type ToEvent,
   tooLarge,
@@ -149,6 +150,8 @@ async function apply(
   await widenSessions(sql, times);
   // Both are sent before either answer is awaited.
   await Promise.all([applyTotals(sql, changes), markHours(sql, hoursOf(changes))]);
+  // The totals' lock waited for a deletion of their sessions, and lets none begin.
+  await requireSessions(sql, remaining);
   const sightings = await sightingsOf(fields, changes, pacer);
   for (const [projectId, group] of Map.groupBy(sightings, (sighting) => sighting.projectId)) {
     await fields.record(sql, projectId, group);

@@ -27,7 +27,7 @@ import {
 } from "./merge.ts";
 import * as mergeStore from "./merge-store.ts";
 import { type Row, toStatements } from "./row-statements.ts";
-import { listNamelessSessions } from "./store.ts";
+import { listNamelessSessions, listSessionSources } from "./store.ts";
 import { toMergeRow, toPendingRow, toRow } from "./stored-event.ts";
 
 /** Builds an event from its given fields; `startMs` is the default start. */
@@ -123,6 +123,15 @@ async function openEntries({ sql, refusals }: Merging, entries: readonly Entry[]
     else if (kind === "pending" || entry.stub?.event_name !== undefined) open.push(entry);
   }
   return open;
+}
+
+/** Throws, so that the transaction runs again, if a session that was found is deleted by now. */
+export async function requireSessions(sql: Sql, found: readonly Entry[]): Promise<void> {
+  const stubs = found.filter(({ changes, stub }) => changes.length === 0 && stub !== undefined);
+  for (const [projectId, ofProject] of Map.groupBy(stubs, (entry) => entry.projectId)) {
+    const ids = ofProject.map((entry) => entry.eventId);
+    if ((await listSessionSources(sql, projectId, ids)).size < ids.length) throw deletedMeanwhile();
+  }
 }
 
 async function mergePortion(

@@ -115,6 +115,12 @@ export async function deleteSession(
       order by event_id
       for update)
     select count(*) from locked`;
+  // Waits for writers that found the session, whose events are deleted as well.
+  await sql`
+    select 1
+    from session_totals
+    where project_id = ${projectId} and session_id = ${id}
+    for update`;
   await sql`
     delete from feedback
     where project_id = ${projectId} and generation_id = any(array(
