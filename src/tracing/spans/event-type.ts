@@ -98,6 +98,12 @@ const byLangWatchType = typesOf({
   tool: ["tool", "rag"],
 });
 
+const byBraintrustType = typesOf({
+  model: ["llm"],
+  chain: ["task", "eval", "score", "function"],
+  tool: ["tool"],
+});
+
 /** Tables in order; the first that knows the attribute's value decides. */
 const evidence: readonly (readonly [string, Types])[] = [
   ["langsmith.span.kind", byLangSmithKind],
@@ -177,6 +183,8 @@ const notByName = [
   "graphql.operation.type",
   "graphql.field.name",
   "nestjs.type",
+  // Braintrust's, whose calls of models say so; others are named after a method.
+  "braintrust.parent",
 ];
 
 /**
@@ -190,6 +198,7 @@ export function inferEventType(span: Span): EventType {
     explicitType(span) ??
     typeFromGoogleAdk(span) ??
     typeFromEvidence(span) ??
+    typeFromBraintrust(span) ??
     typeFromVercelOperation(span) ??
     typeFromTellingAttributes(span) ??
     typeFromName(span) ??
@@ -227,6 +236,13 @@ function typeFromEvidence(span: Span): EventType | undefined {
     if (type !== undefined) return type;
   }
   return undefined;
+}
+
+// The type is part of JSON text.
+function typeFromBraintrust({ attributes }: Span): EventType | undefined {
+  const described = attributes.get("braintrust.span_attributes");
+  if (typeof described !== "string") return undefined;
+  return byBraintrustType.get(/"type": ?"(\w+)"/.exec(described)?.[1] ?? "");
 }
 
 // `ai.generateText` wraps the steps of a call, `ai.generateText.doGenerate` is one request.

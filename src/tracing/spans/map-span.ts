@@ -11,6 +11,7 @@ import {
 } from "../../base/json.ts";
 import { nameLengthMax } from "../../base/limits.ts";
 import { buckets, type EventWrite } from "../events/event.ts";
+import { braintrust } from "./conventions/braintrust.ts";
 import type { Convention } from "./conventions/convention.ts";
 import { genAi } from "./conventions/gen-ai.ts";
 import { genAiLegacy } from "./conventions/gen-ai-legacy.ts";
@@ -56,6 +57,7 @@ const conventions: readonly Convention[] = [
   genkit,
   langWatch,
   liteLlm,
+  braintrust,
 ];
 
 const fieldTables = conventions.map(({ fields: table = {} }) => table);

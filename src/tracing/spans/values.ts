@@ -5,6 +5,7 @@ import {
   isJsonArray,
   isJsonObject,
   isWithin,
+  type JsonObject,
   type JsonValue,
   type MutableObject,
   setOwn,
@@ -139,6 +140,18 @@ export function toNumber(value: JsonValue | undefined): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const number = Number(value);
   return Number.isFinite(number) ? number : undefined;
+}
+
+/** Adds the values of an object to `target` under the names that `names` gives their keys. */
+export function rename(
+  values: JsonObject,
+  names: Readonly<Record<string, string>>,
+  target: Map<string, JsonValue>,
+): void {
+  for (const [key, name] of Object.entries(names)) {
+    const value = Object.hasOwn(values, key) ? (values[key] ?? null) : null;
+    if (value !== null) target.set(name, value);
+  }
 }
 
 /** Returns whether a key is the index of a list. */

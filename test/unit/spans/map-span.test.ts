@@ -1388,6 +1388,50 @@ describe("spans of Genkit", () => {
   });
 });
 
+describe("spans of Braintrust", () => {
+  test("calls of Anthropic count the tokens that a cache read and wrote", () => {
+    const { metadata } = eventOf({
+      attributes: {
+        "braintrust.span_attributes": '{"type":"llm"}',
+        "braintrust.metadata": '{"provider":"anthropic","model":"claude"}',
+        "braintrust.metrics": JSON.stringify({
+          prompt_tokens: 17,
+          prompt_cached_tokens: 64,
+          prompt_cache_creation_tokens: 32,
+          completion_tokens: 5,
+          tokens: 22,
+        }),
+      },
+    });
+
+    expect(metadata).toMatchObject({
+      prompt_tokens: 113,
+      cache_read_input_tokens: 64,
+      cache_write_input_tokens: 32,
+      completion_tokens: 5,
+      total_tokens: 118,
+    });
+  });
+
+  test("scores are metrics, and a step's own metadata is the event's", () => {
+    const got = eventOf({
+      attributes: {
+        "braintrust.span_attributes": '{"type":"score","name":"exact"}',
+        "braintrust.scores": '{"exact":0.5}',
+        "braintrust.metadata": '{"case":"a"}',
+        "braintrust.output_json": '"done"',
+      },
+    });
+
+    expect(got).toMatchObject({
+      event_type: "chain",
+      metrics: { exact: 0.5 },
+      metadata: { case: "a" },
+      outputs: { result: "done" },
+    });
+  });
+});
+
 describe("names, sources and times", () => {
   test("Logfire's template is named by the text made of it", () => {
     const template = "Ask {name}";

@@ -10,7 +10,7 @@ import {
   setOwn,
 } from "../../../base/json.ts";
 import { movePayload, type Draft } from "../draft.ts";
-import { isSameJson, itemsOf, parseScalarText, toNumber } from "../values.ts";
+import { isSameJson, itemsOf, parseScalarText, rename, toNumber } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 const inputKey = "genkit:input";
@@ -88,13 +88,15 @@ const adoptRequest: Adopt = (draft, request, added) => {
     added.set("gen_ai.input.messages", documents.map(toMessage));
     taken.push("input");
   }
-  rename(config, settings, added);
+  if (isJsonObject(config)) rename(config, settings, added);
   return without(request, [...taken, "tools"]);
 };
 
 const adoptResponse: Adopt = (draft, response, added) => {
   const { message, finishReason, candidates, usage } = response;
-  if (draft.eventType === "model") rename(withThoughts(usage), counts, added);
+  if (draft.eventType === "model" && isJsonObject(usage)) {
+    rename(withThoughts(usage), counts, added);
+  }
   const choices = itemsOf(candidates).filter(isJsonObject);
   const given = message === undefined ? choices : [{ message, finishReason: finishReason ?? null }];
   if (!areMessages(given.map((choice) => choice["message"] ?? null))) return response;
@@ -103,8 +105,7 @@ const adoptResponse: Adopt = (draft, response, added) => {
 };
 
 // The plugins for Gemini count its thoughts in the total alone.
-function withThoughts(usage: JsonValue | undefined): JsonValue | undefined {
-  if (!isJsonObject(usage)) return usage;
+function withThoughts(usage: JsonObject): JsonObject {
   const [input = 0, output = 0, thoughts = 0, total] = [
     "inputTokens",
     "outputTokens",
@@ -113,18 +114,6 @@ function withThoughts(usage: JsonValue | undefined): JsonValue | undefined {
   ].map((key) => toNumber(usage[key]));
   const areApart = thoughts > 0 && input + output + thoughts === total;
   return areApart ? { ...usage, outputTokens: output + thoughts } : usage;
-}
-
-function rename(
-  values: JsonValue | undefined,
-  names: Readonly<Record<string, string>>,
-  added: Map<string, JsonValue>,
-): void {
-  if (!isJsonObject(values)) return;
-  for (const [key, name] of Object.entries(names)) {
-    const value = values[key] ?? null;
-    if (value !== null) added.set(name, value);
-  }
 }
 
 function without(payload: JsonObject, keys: readonly string[]): JsonObject {
