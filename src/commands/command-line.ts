@@ -167,6 +167,18 @@ function refuseRepeated(given: readonly string[]) {
   throw new OperatorError(`--${repeated} is given more than once; only the last value would count`);
 }
 
+/** Settings that may be given without a value, which turns them off. */
+const emptiable = new Set(
+  settings.flatMap(({ flag, fallback }) => (fallback === "" ? [flag] : [])),
+);
+
+/** Throws for a flag without its value, such as `--project=$PROJECT` where that is not set. */
+function refuseEmpty(given: readonly { readonly name: string; readonly value: unknown }[]) {
+  const empty = given.find(({ name, value }) => value === "" && !emptiable.has(name));
+  if (empty)
+    throw new OperatorError(`--${empty.name} needs a value; the one that is given is empty`);
+}
+
 /** Runs the command that the arguments name; returns the exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
@@ -191,7 +203,9 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
       return 0;
     }
     refuseOthers(name, command, operands[0] ?? "", Object.keys(values));
-    refuseRepeated(tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])));
+    const options = tokens.filter((token) => token.kind === "option");
+    refuseRepeated(options.map((option) => option.name));
+    refuseEmpty(options.map((option) => ({ name: option.name, value: option.value })));
     if (usage === undefined && operands.length > 0) {
       throw new OperatorError(`waggle ${name} takes no ${operands[0]}`);
     }

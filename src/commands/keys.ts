@@ -22,8 +22,9 @@ import { getLocalProject } from "./local-project.ts";
 
 export const usage = `usage:
   waggle keys create --kind ${keyKinds.join("|")} --name NAME
-      [--project NAME-OR-ID | --workspace ID | --org ID]
+      [--project NAME-OR-ID | --workspace ID | --org ID]   without one: of the project demo
       [--permissions NAME,NAME,… --expires-in-days N]   for data_plane and control_plane
+      a key of kind control_plane is of a workspace or an organization, and needs one of them
   waggle keys list [--project NAME-OR-ID | --workspace ID | --org ID]
   waggle keys revoke KEY-ID [--with-created]   also revokes the keys that it created`;
 
@@ -121,6 +122,9 @@ function parseCreateFlags(flags: Flags): CreateFlags {
     }
     if (permissions === undefined && days === undefined) return { kind, name };
     throw new OperatorError(`a key of kind ${kind} has neither permissions nor an end\n${usage}`);
+  }
+  if (kind === "control_plane" && !flags["workspace"] && !flags["org"]) {
+    throw new OperatorError(`a key of kind ${kind} needs --workspace or --org\n${usage}`);
   }
   if (typeof permissions !== "string") {
     throw new OperatorError(`a key of kind ${kind} needs --permissions\n${usage}`);

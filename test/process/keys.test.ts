@@ -203,6 +203,16 @@ describe("waggle keys", { timeout: timeoutMs }, () => {
       want: "--expires-in-days must be a whole number",
     },
     {
+      name: "a key of the control plane of no scope",
+      words: ["keys", "create", "--kind", "control_plane", "--name", "x"],
+      want: "a key of kind control_plane needs --workspace or --org",
+    },
+    {
+      name: "a key of the control plane of a project",
+      words: "keys create --kind=control_plane --name=x --permissions=* --project=demo".split(" "),
+      want: "a key of kind control_plane needs --workspace or --org",
+    },
+    {
       name: "a classic key with permissions",
       words: ["keys", "create", "--kind", "project", "--name", "x", "--permissions", "*"],
       want: "has neither permissions nor an end",

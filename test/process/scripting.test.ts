@@ -218,6 +218,20 @@ test.each([
   expect(output).toBe(`waggle: waggle ${name} takes no ${flag}\n`);
 });
 
+test.each([
+  "events search --url=",
+  "runs list --key-file=",
+  "keys create --kind project --name ci --project=",
+  "members list --org=",
+  "start --port=",
+])("a flag without its value is refused by its name: %s", async (words) => {
+  const { code, output } = await run(...words.split(" ")).ended();
+
+  const [flag] = /--\S+(?==$)/.exec(words) ?? [];
+  expect(code).toBe(1);
+  expect(output).toBe(`waggle: ${flag} needs a value; the one that is given is empty\n`);
+});
+
 test.each(["events export --fields a --fields b", "runs list --limit=1 --limit 2"])(
   "a flag that would lose a value is refused: %s",
   async (words) => {
