@@ -55,7 +55,7 @@ export async function connectDatabase(
 ): Promise<Database> {
   const database = openDatabase({ url, ...divideConnections(config, workload) });
   const deadline = Date.now() + databaseTimeoutMs;
-  progress?.step("waiting for the database");
+  progress?.step(`waiting for the database${placeOf(url)}`);
   try {
     while (!(await isAnswering(database, deadline, signal))) {
       await orAborted(delay(databasePollMs), signal);
@@ -69,6 +69,12 @@ export async function connectDatabase(
   }
 }
 
+/** Returns where a database is, without its user and password; empty for a socket's folder. */
+function placeOf(url: string): string {
+  const { host, searchParams } = new URL(url);
+  return host === "" || searchParams.has("host") ? "" : ` at ${host}`;
+}
+
 async function isAnswering(
   database: Database,
   deadline: number,
@@ -79,19 +85,19 @@ async function isAnswering(
     return true;
   } catch (cause) {
     signal.throwIfAborted();
-    if (Date.now() <= deadline && isWorthWaiting(cause)) return false;
-    const { message } = cause as Error;
-    throw new OperatorError(`the database does not answer: ${message}`, { cause });
+    if (Date.now() <= deadline && !isRefusal(cause)) return false;
+    const said = isRefusal(cause) ? "refuses the connection" : "does not answer";
+    throw new OperatorError(`the database ${said}: ${(cause as Error).message}`, { cause });
   }
 }
 
 /**
- * Returns whether a retry may help: not after an SQL error, such as a wrong password, except
- * SQLSTATE class 57, which a starting server returns.
+ * Returns whether a retry would not help: an SQL error, such as a wrong password, except SQLSTATE
+ * class 57, which a starting server returns.
  */
-function isWorthWaiting(error: unknown): boolean {
+function isRefusal(error: unknown): boolean {
   const { code = "" } = error as NodeJS.ErrnoException;
-  return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57");
+  return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith("57");
 }
 
 /**

@@ -9,8 +9,10 @@ import type { Config } from "../config.ts";
 import { findHolder, lockDataFolder } from "../embedded/data-folder.ts";
 import { findRunningPostgres, startPostgres } from "../embedded/postgres.ts";
 import type { Database } from "../postgres/database.ts";
+import { codeOf, findDatabaseFault } from "../postgres/faults.ts";
 import { connectDatabase } from "./connect.ts";
 import { interruptibly, orAborted } from "./interruption.ts";
+import { createProgress } from "./progress.ts";
 
 /** Time that a starting service has until its Postgres answers. */
 const startingTimeoutMs = 30_000;
@@ -49,18 +51,33 @@ async function withFolder<T>(
   }
 }
 
-/** Runs `work` on the database of a URL after waiting up to a minute until it answers. */
+/**
+ * Runs `work` on the database of a URL. Waits up to a minute until it answers, and says so on
+ * standard error. Throws OperatorError where the database fails or refuses the work.
+ */
 export async function withUrl<T>(
   url: string,
   signal: AbortSignal,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const database = await connectDatabase(url, { databaseConnectionsMax: 2 }, { signal });
+  const progress = createProgress((line) => process.stderr.write(`${line}\n`));
+  const options = { signal, progress };
+  const connecting = connectDatabase(url, { databaseConnectionsMax: 2 }, options);
+  const database = await connecting.finally(() => progress.done());
   try {
-    return await orAborted(work(database), signal);
+    return await orAborted(work(database), signal).catch(explainFault);
   } finally {
     await database.close();
   }
+}
+
+/** insufficient_privilege. */
+const notAllowedCode = "42501";
+
+/** Rethrows a fault of the database, or a right that its user lacks, as one of the operator's. */
+function explainFault(error: unknown): never {
+  if (findDatabaseFault(error) === undefined && codeOf(error) !== notAllowedCode) throw error;
+  throw new OperatorError(`the database failed: ${(error as Error).message}`, { cause: error });
 }
 
 async function assertHasData(folder: string): Promise<void> {

@@ -11,6 +11,7 @@ import { connectClusters, connectDatabase, type Workload } from "./connect.ts";
 import { loggerOf, watchForEnd } from "./end.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
+import { assertOperatorHost } from "./service.ts";
 
 export type DeployedOptions = {
   readonly config: Config;
@@ -44,6 +45,7 @@ export async function runDeployed(
   let database: Database | undefined;
   let clusters: Clusters | undefined;
   try {
+    await assertOperatorHost(config);
     const options = { workload, progress, signal };
     database = await connectDatabase(databaseUrl, config, options);
     await orAborted(assertMigrated(database), signal);

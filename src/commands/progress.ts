@@ -1,4 +1,4 @@
-// Prints the current step of a start that takes longer than two seconds.
+// Prints the current step of a start, or of a wait, that takes longer than two seconds.
 
 import { print } from "./command.ts";
 
@@ -11,7 +11,8 @@ export type Progress = {
 const silentMs = 2_000;
 const repeatMs = 10_000;
 
-export function createProgress(): Progress {
+/** Returns a progress whose lines go to `tell`; default: standard output. */
+export function createProgress(tell: (line: string) => void = print): Progress {
   let timer: NodeJS.Timeout | undefined;
   function done(): void {
     clearTimeout(timer);
@@ -23,7 +24,7 @@ export function createProgress(): Progress {
       const startMs = Date.now();
       const report = () => {
         const seconds = Math.round((Date.now() - startMs) / 1_000);
-        print(seconds > silentMs / 1_000 ? `still ${name}… (${seconds} s)` : `${name}…`);
+        tell(seconds > silentMs / 1_000 ? `still ${name}… (${seconds} s)` : `${name}…`);
         timer = setTimeout(report, repeatMs);
       };
       timer = setTimeout(report, silentMs);

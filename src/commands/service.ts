@@ -1,5 +1,6 @@
 // Runs the service on existing databases.
 
+import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import { packageVersion } from "../base/package-version.ts";
@@ -94,12 +95,31 @@ export async function startOwnTraces(
   return exportOwnTraces({ endpoint, ownUrls, version: packageVersion(), logger });
 }
 
+const notOfThisMachine = "is not an address of this machine: choose another with";
+
+/**
+ * Throws OperatorError if --operator-host is no address of this machine, on which no port could be
+ * listened on. To be called before anything has started.
+ */
+export async function assertOperatorHost(config: Config): Promise<void> {
+  if (config.operatorPort === 0) return;
+  const host = config.operatorHost;
+  const server = createServer();
+  const failure = await new Promise<NodeJS.ErrnoException | undefined>((settle) => {
+    server.once("error", settle);
+    server.listen({ host, port: 0 }, () => settle(undefined));
+  });
+  await new Promise((settle) => server.close(settle));
+  if (!["EADDRNOTAVAIL", "ENOTFOUND"].includes(failure?.code ?? "")) return;
+  throw new OperatorError(`${host} ${notOfThisMachine} --operator-host`, { cause: failure });
+}
+
 function describeListenFailure(cause: unknown, { host, port }: Config): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   const what = {
     EADDRINUSE: "is in use: stop what uses it, or choose another port with --port",
-    EADDRNOTAVAIL: "is not an address of this machine: choose another with --host",
-    ENOTFOUND: "is not an address of this machine: choose another with --host",
+    EADDRNOTAVAIL: `${notOfThisMachine} --host`,
+    ENOTFOUND: `${notOfThisMachine} --host`,
     EACCES: "may not be listened on by this user: choose a port above 1023 with --port",
   }[code ?? ""];
   return what === undefined ? cause : new OperatorError(`${host}:${port} ${what}`, { cause });

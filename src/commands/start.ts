@@ -19,7 +19,7 @@ import { type End, loggerOf, watchForEnd } from "./end.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { createSandbox } from "./sandbox.ts";
-import { startService } from "./service.ts";
+import { assertOperatorHost, startService } from "./service.ts";
 import { createSignInLink } from "./sign-in-link.ts";
 import { reportReady } from "./supervised.ts";
 import { runWorkflows } from "./workflows.ts";
@@ -61,6 +61,7 @@ async function startAll(options: StartAll): Promise<void> {
   const { signal } = end;
   const progress = createProgress();
   try {
+    await assertOperatorHost(config);
     await lock.announce({ pid: process.pid });
     const databaseUrl =
       config.databaseUrl ??
