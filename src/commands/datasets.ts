@@ -1,6 +1,7 @@
 // `waggle datasets list | export | import`: moves the files of datasets of a running service.
 
 import { extname } from "node:path";
+import { z } from "zod";
 import { OperatorError } from "../base/operator-error.ts";
 import { fileFormats } from "../evaluation/datasets/files/file-format.ts";
 import { type CommandContext, print, printBody } from "./command.ts";
@@ -43,16 +44,19 @@ export async function run({ config, flags, operands }: CommandContext): Promise<
   return 0;
 }
 
-type Dataset = { readonly id: string };
-type DatasetPage = { readonly datasets: readonly Dataset[]; readonly next_cursor?: string };
+const datasetPage = z.object({
+  datasets: z.array(z.object({ id: z.string() })),
+  next_cursor: z.string().optional(),
+});
+type Dataset = z.infer<typeof datasetPage>["datasets"][number];
 
 async function listDatasets(client: ServiceClient, limit: number | undefined): Promise<void> {
   const { items, hasMore } = await listPages(
     limit,
     (dataset: Dataset) => dataset.id,
     async (cursor) => {
-      const text = await client.read({ method: "GET", path: "/v1/datasets", query: { cursor } });
-      const { datasets, next_cursor: next } = JSON.parse(text) as DatasetPage;
+      const call = { method: "GET", path: "/v1/datasets", query: { cursor } } as const;
+      const { datasets, next_cursor: next } = await client.readAs(call, datasetPage);
       return { items: datasets, next };
     },
   );

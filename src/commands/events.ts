@@ -7,9 +7,9 @@ import { type JsonValue, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Flags } from "../config.ts";
 import { type CommandContext, outputEnd, print, printBody } from "./command.ts";
-import { interruptibly } from "./interruption.ts";
+import { interruptibly, orAborted } from "./interruption.ts";
 import { countFlag, readCallOptions, textFlag } from "./service-call.ts";
-import { createServiceClient, type ServiceClient } from "./service-client.ts";
+import { createServiceClient, PassingFault, type ServiceClient } from "./service-client.ts";
 import { filterOperators } from "../tracing/export/filter.ts";
 
 export const usage = `usage:
@@ -17,10 +17,12 @@ export const usage = `usage:
   waggle events export [--from TIME] [--to TIME] [--fields A,B] [FILTER…]
   waggle events tail [--fields A,B] [FILTER…]
       FILTER is "FIELD OPERATOR VALUE" with is, is not, contains, not contains, exists, not exists,
-      greater than, less than, after or before. VALUE is JSON where it can be: 12 is a number, "12"
-      a text. TIME is RFC 3339, such as 2026-11-01T00:00:00Z, or a day in UTC, all of which counts:
-      --from 2026-11-01 --to 2026-11-01 is one day. tail sees an event when it is among the 200
-      that start last: one that comes late with an older start is not printed.
+      greater than, less than, after or before. A FIELD with a space, or a " at its start, is
+      written as a JSON text: '"metadata.user name" is ada'. VALUE is JSON where it can be: 12 is a
+      number, "12" a text. TIME is RFC 3339, such as 2026-11-01T00:00:00Z, or a day in UTC, all of
+      which counts: --from 2026-11-01 --to 2026-11-01 is one day. tail sees an event when it is
+      among the 200 that start last: one that comes late with an older start is not printed. While
+      the service is away tail waits, ten minutes at most, and then goes on where it was.
       --url, and --key-file or WAGGLE_API_KEY, say where and with which key.`;
 
 /** Longest first, since one may begin another. */
@@ -40,12 +42,13 @@ type PageRequest = Question & {
   readonly cursor?: string | undefined;
 };
 
-type Event = { readonly event_id: string };
-type Page = {
-  readonly events: readonly Event[];
-  readonly count: number;
-  readonly next_cursor?: string;
-};
+const eventPage = z.object({
+  events: z.array(z.object({ event_id: z.string() })),
+  count: z.number(),
+  next_cursor: z.string().optional(),
+});
+type Page = z.infer<typeof eventPage>;
+type Event = Page["events"][number];
 
 const acts: Readonly<Record<string, typeof search>> = { search, export: exportAll, tail };
 
@@ -70,26 +73,67 @@ async function search(client: ServiceClient, question: Question, flags: Flags): 
 /** Prints every event that matches; fails if the stream breaks off. */
 async function exportAll(client: ServiceClient, question: Question): Promise<void> {
   const call = { method: "POST", path: "/v1/events/stream", timeoutMs: 0 } as const;
-  await printBody(await client.open({ ...call, body: question }));
+  const headers = { accept: "application/x-ndjson" };
+  await printBody(await client.open({ ...call, headers, body: question }));
 }
 
 /**
  * Prints events as they are stored, until it is stopped. The API orders events by their start
  * alone, so a late event is seen only while it is among the newest `tailPage.limit` by start.
+ * A service that is away after the first look is asked again: nothing is marked as seen before it
+ * is printed, so the next answer goes on where the last one ended.
  */
 async function tail(client: ServiceClient, question: Question): Promise<void> {
   const seen = new LRUCache<string, true>({ max: tailMemory });
   await interruptibly(async (signal) => {
     const { events } = await readPage(client, { ...question, ...tailPage });
     for (const { event_id } of events) seen.set(event_id, true);
-    while (!signal.aborted && !outputEnd.aborted) {
-      await delay(tailMs, undefined, { signal }).catch(() => undefined);
-      for (const event of await listUnseen(client, question, seen)) {
+    const over = AbortSignal.any([signal, outputEnd]);
+    const look = awaitService(() => listUnseen(client, question, seen), over);
+    while (!over.aborted) {
+      await pause(tailMs, over);
+      for (const event of await look()) {
         print(JSON.stringify(event));
         seen.set(event.event_id, true);
       }
     }
   });
+}
+
+/**
+ * Returns `look` with its passing faults waited out: as long as the service asks for, else longer
+ * from one to the next. Each wait is told on standard error. Throws the fault where the service has
+ * been away for `awayMsMax`; the list is empty if it is over meanwhile.
+ */
+function awaitService(
+  look: () => Promise<readonly Event[]>,
+  over: AbortSignal,
+): () => Promise<readonly Event[]> {
+  return async () => {
+    const startMs = Date.now();
+    for (let waitMs = tailMs; !over.aborted; waitMs = Math.min(2 * waitMs, waitMsMax)) {
+      try {
+        const events = await orAborted(look(), over);
+        if (waitMs > tailMs) process.stderr.write("the service answers again\n");
+        return events;
+      } catch (error) {
+        if (over.aborted) break;
+        if (!(error instanceof PassingFault)) throw error;
+        const leftMs = startMs + awayMsMax - Date.now();
+        if (leftMs <= 0) throw error;
+        const wantedMs = Math.min(Math.max(error.retryAfterMs ?? waitMs, tailMs), leftMs);
+        const seconds = Math.ceil(wantedMs / 1_000);
+        process.stderr.write(`${error.message}; tail goes on in ${seconds} s…\n`);
+        await pause(wantedMs, over);
+      }
+    }
+    return [];
+  };
+}
+
+/** Waits, or returns at once when it is over. */
+async function pause(ms: number, over: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: over }).catch(() => undefined);
 }
 
 /** Reads pages back to one that has a seen event; returns the unseen ones, oldest first. */
@@ -110,13 +154,16 @@ async function listUnseen(
 }
 
 const tailMs = 1_000;
+/** Maximum wait that `tail` chooses itself. */
+const waitMsMax = 30_000;
+/** Time after which `tail` gives up a service that does not answer: longer than a restart takes. */
+const awayMsMax = 600_000;
 const tailPage = { limit: 200, total: "estimate" } as const;
 /** Ids that `tail` remembers, so that no event comes twice. */
 const tailMemory = 10_000;
 
 async function readPage(client: ServiceClient, body: PageRequest): Promise<Page> {
-  const text = await client.read({ method: "POST", path: "/v1/events/search", body });
-  return JSON.parse(text) as Page;
+  return client.readAs({ method: "POST", path: "/v1/events/search", body }, eventPage);
 }
 
 function toQuestion(filters: readonly string[], flags: Flags): Question {
@@ -139,9 +186,16 @@ function readTime(flags: Flags, name: string, ofDayMs: number): number | undefin
   throw new OperatorError(`--${name} must be a time such as 2026-11-01T00:00:00Z or 2026-11-01`);
 }
 
-/** Reads `metadata.user is ada`; a value that is JSON, such as 12 or true, is taken as JSON. */
+const filterPattern = /^("(?:[^"\\]|\\.)*"|\S+)\s+(.+)$/s;
+
+/**
+ * Reads `metadata.user is ada`; a value that is JSON, such as 12 or true, is taken as JSON, and so
+ * is a field that begins with a quotation mark, which no field's name does.
+ */
 function parseFilter(text: string): Filter {
-  const [, field = "", rest = ""] = /^(\S+)\s+(.+)$/.exec(text.trim()) ?? [];
+  const [, name = "", rest = ""] = filterPattern.exec(text.trim()) ?? [];
+  const quoted = name.startsWith('"') ? tryParseJson(name) : undefined;
+  const field = typeof quoted === "string" ? quoted : name;
   const operator = operators.find((one) => rest === one || rest.startsWith(`${one} `));
   if (operator === undefined) throw new OperatorError(`no filter: ${text}\n${usage}`);
   const value = rest.slice(operator.length).trim();

@@ -1,5 +1,6 @@
 // `waggle runs list | result | usage | compare`: reads experiment runs of a service as JSON.
 
+import { z } from "zod";
 import { OperatorError } from "../base/operator-error.ts";
 import { type CommandContext, print } from "./command.ts";
 import { listPages } from "./list-pages.ts";
@@ -37,13 +38,14 @@ export async function run({ config, flags, operands }: CommandContext): Promise<
   return 0;
 }
 
-type Run = { readonly run_id: string };
-type RunPage = {
-  readonly evaluations: readonly Run[];
-  readonly pagination: { readonly total: number };
-  readonly next_cursor?: string;
-  readonly metrics: readonly string[];
-};
+const runPage = z.object({
+  evaluations: z.array(z.object({ run_id: z.string() })),
+  pagination: z.object({ total: z.number() }),
+  next_cursor: z.string().optional(),
+  metrics: z.array(z.string()),
+});
+type RunPage = z.infer<typeof runPage>;
+type Run = RunPage["evaluations"][number];
 
 /** Maximum runs of a page. */
 const pageRuns = 100;
@@ -55,7 +57,7 @@ async function list(client: ServiceClient, limit: number | undefined): Promise<v
     (run: Run) => run.run_id,
     async (cursor) => {
       const query = { cursor, limit: pageRuns };
-      last = JSON.parse(await client.read({ method: "GET", path: "/v1/runs", query })) as RunPage;
+      last = await client.readAs({ method: "GET", path: "/v1/runs", query }, runPage);
       return { items: last.evaluations, next: last.next_cursor };
     },
   );

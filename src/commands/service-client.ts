@@ -4,6 +4,7 @@
 import { STATUS_CODES } from "node:http";
 import { isJsonObject, type JsonObject, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
+import type { z } from "zod";
 import type { CallOptions } from "./service-call.ts";
 
 /** Request of one call. */
@@ -14,18 +15,42 @@ export type ServiceCall = {
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
   /** JSON, or the bytes of a file. */
   readonly body?: object | ReadableStream<Uint8Array>;
-  /** Media types other than JSON. */
+  /** Media types other than JSON. An answer of another type than `accept` is refused. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Maximum time of the whole call; default one minute, 0 means no limit. */
   readonly timeoutMs?: number;
 };
 
 export type ServiceClient = {
-  /** Returns a successful response. Throws OperatorError for any other. */
+  /**
+   * Returns a successful response. Throws PassingFault where the same call may succeed later, and
+   * OperatorError for any other answer.
+   */
   open(call: ServiceCall): Promise<Response>;
   /** Returns the answer's text. */
   read(call: ServiceCall): Promise<string>;
+  /** Returns the answer as it came, if it has the shape; throws OperatorError for another one. */
+  readAs<Shape extends z.ZodType>(call: ServiceCall, shape: Shape): Promise<z.output<Shape>>;
 };
+
+/** No answer, one that broke off, or a status that says so: the same call may succeed later. */
+export class PassingFault extends OperatorError {
+  override readonly name = "PassingFault";
+  /** Wait that the service asks for; undefined where it asks for none. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { retryAfterMs, cause }: PassingFaultOptions) {
+    super(message, { cause });
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+type PassingFaultOptions = { readonly retryAfterMs?: number | undefined; readonly cause?: unknown };
+
+/** Returns whether a status says that the same call may succeed later. */
+export function isPassing(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
 
 const timeoutMsDefault = 60_000;
 const balancerStatuses = new Set([408, 413, 429]);
@@ -51,18 +76,42 @@ export function createServiceClient({ url, key }: CallOptions): ServiceClient {
       const { cause: fault } = cause as Error;
       // The error of the body's stream: its file cannot be read to the end.
       if (fault instanceof OperatorError) throw fault;
-      throw new OperatorError(`${url} cannot be reached: ${reasonOf(cause)}`, { cause });
+      throw new PassingFault(`${url} cannot be reached: ${reasonOf(cause)}`, { cause });
     });
-    assertWaggle(url, response);
+    assertWaggle(url, response, headers?.["accept"]);
     if (response.ok) return response;
     const answer = toAnswer(response, await orBrokenOff(response.text()));
-    const said = `${response.status}: ${messageOf(answer)}${adviceOn(response)}`;
-    throw new OperatorError(`${method} ${path}: ${said}`);
+    const said = `${method} ${path}: ${response.status}: ${messageOf(answer)}${adviceOn(response)}`;
+    if (!isPassing(response.status)) throw new OperatorError(said);
+    throw new PassingFault(said, { retryAfterMs: retryAfterMsOf(response) });
+  }
+  async function read(call: ServiceCall): Promise<string> {
+    return orBrokenOff((await open(call)).text());
   }
   return {
     open,
-    read: async (call) => orBrokenOff((await open(call)).text()),
+    read,
+    async readAs(call, shape) {
+      const answer = tryParseJson(await read(call));
+      const parsed = shape.safeParse(answer);
+      // Not `parsed.data`, in which the shape's keys would come first.
+      if (parsed.success) return answer as typeof parsed.data;
+      const { method, path } = call;
+      throw new OperatorError(
+        `${url} answers ${method} ${path} in another form than Waggle's${isItRight}`,
+      );
+    },
   };
+}
+
+const isItRight = ": is --url right?";
+
+/** Returns the wait that an answer asks for: seconds or an HTTP date (RFC 9110, 10.2.3). */
+export function retryAfterMsOf({ headers }: Response): number | undefined {
+  const text = headers.get("retry-after");
+  if (text === null) return undefined;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
 /** Returns the way out of a refusal: what to check, or when to call again. */
@@ -77,10 +126,10 @@ export const adviceOn404 =
   "; the key of --key-file or WAGGLE_API_KEY is wrong, has ended or may not do this, or its " +
   "project does not have what was asked for";
 
-/** Waits for the body of an answer. Throws OperatorError if it does not come to its end. */
+/** Waits for the body of an answer. Throws PassingFault if it does not come to its end. */
 export async function orBrokenOff<T>(body: Promise<T>): Promise<T> {
   return body.catch((cause: unknown) => {
-    throw new OperatorError(`the answer broke off: ${reasonOf(cause)}`, { cause });
+    throw new PassingFault(`the answer broke off: ${reasonOf(cause)}`, { cause });
   });
 }
 
@@ -92,10 +141,10 @@ export function toAnswer({ status }: Response, text: string): JsonObject {
 
 /**
  * Throws OperatorError for an answer that Waggle does not give: a redirection, which would lose the
- * body of a call, or a page. A balancer's page passes if its status says that Waggle is away, or
- * that the request is too large or one too many.
+ * body of a call, a page, or another type than `accept`. A balancer's page passes if its status
+ * says that Waggle is away, or that the request is too large or one too many.
  */
-export function assertWaggle(url: string, { status, headers }: Response): void {
+export function assertWaggle(url: string, { status, ok, headers }: Response, accept = ""): void {
   const type = headers.get("content-type") ?? "application/json";
   const target = status >= 300 && status < 400 ? (headers.get("location") ?? "") : undefined;
   if (target !== undefined) {
@@ -103,8 +152,9 @@ export function assertWaggle(url: string, { status, headers }: Response): void {
     throw new OperatorError(`${url} sends calls on to ${origin}: give the service's own --url`);
   }
   if (status >= 500 || balancerStatuses.has(status)) return;
-  if (/^(application\/|text\/csv)/i.test(type)) return;
-  throw new OperatorError(`${url} answers with ${type}, as no Waggle does: is --url right?`);
+  const isOurs = /^(application\/|text\/csv)/i.test(type);
+  if (isOurs && (!ok || type.toLowerCase().startsWith(accept))) return;
+  throw new OperatorError(`${url} answers with ${type}, as no Waggle does${isItRight}`);
 }
 
 function toBody(body: ServiceCall["body"]): RequestInit {

@@ -173,6 +173,22 @@ describe("waggle events", () => {
     expect(got.output).toMatch(/"day2"[^]*"day1"[^]*2 of 2 events/);
   });
 
+  test.each([
+    { field: '"metadata.user name" is ada', found: "spaced" },
+    { field: '"metadata.a \\"b\\" is" is 3', found: "spaced" },
+    { field: '"metadata.x > y" exists', found: "spaced" },
+    { field: '"metadata.attempt" is 12', found: "plain" },
+  ])("finds events by $field", async ({ field, found }) => {
+    const metadata = { "user name": "ada", 'a "b" is': 3, "x > y": 1 };
+    const events = [{ ...event("spaced", 13), metadata }, event("plain", 12)];
+    await project.ok("POST /events/batch", { events });
+
+    const got = await runToEnd("events", "search", field, "--fields", "event_name");
+
+    expect(got.code, got.output).toBe(0);
+    expect(got.lines).toEqual([`{"event_name":"lookup","event_id":"${found}"}`, "1 of 1 events"]);
+  });
+
   test("refuses a value that an operator does not take", async () => {
     const got = await runToEnd("events", "search", "error not exists yes");
 
@@ -328,6 +344,27 @@ test.each([
   expect(got.output).toContain(`waggle: http://${place}:${port} cannot be reached: `);
 });
 
+test.each([
+  { words: "events search", type: "application/json" },
+  { words: "events tail", type: "application/json" },
+  { words: "events export", type: "application/x-ndjson" },
+  { words: "runs list", type: "application/json" },
+  { words: "datasets list", type: "application/json" },
+  { words: "datasets export d --format csv", type: "text/csv" },
+])("$words refuses the JSON of another service", async ({ words, type }) => {
+  const headers = { "content-type": "application/json" };
+  const bodies = type === "application/json" ? ['{"hello":1}', "[1]", "hello"] : ['{"hello":1}'];
+  for (const body of bodies) {
+    const url = await givenNoWaggle({ status: 200, headers, body });
+    const flags = ["--url", url, "--key-file", join(folder, "key")];
+
+    const { code, output } = await run(...words.split(" "), ...flags).ended();
+
+    expect(code).toBe(1);
+    expect(output).toMatch(/^waggle: http:\S+ answers .* Waggle.*: is --url right\?\n$/);
+  }
+});
+
 test("a balancer's page is no wrong address: its status is said", async () => {
   const url = await givenNoWaggle({ status: 503, headers: { "content-type": "text/html" } });
 
@@ -363,21 +400,21 @@ test("a word that is no command is named, in place of a page of help", async () 
   expect(output).toBe("waggle: no command evnts; waggle --help lists them\n");
 });
 
-test.each(["runs list", "events search", "events export"])(
-  "%s says that an answer broke off",
-  async (words) => {
-    const type = "application/json";
-    const headers = { "content-type": type, "content-length": "100", connection: "close" };
-    const url = await givenNoWaggle({ status: 200, headers });
-    const key = join(folder, "key");
+test.each([
+  { words: "runs list", type: "application/json" },
+  { words: "events search", type: "application/json" },
+  { words: "events export", type: "application/x-ndjson" },
+])("$words says that an answer broke off", async ({ words, type }) => {
+  const headers = { "content-type": type, "content-length": "100", connection: "close" };
+  const url = await givenNoWaggle({ status: 200, headers });
+  const key = join(folder, "key");
 
-    const got = await run(...words.split(" "), "--url", url, "--key-file", key).ended();
+  const got = await run(...words.split(" "), "--url", url, "--key-file", key).ended();
 
-    expect(got.code).toBe(1);
-    expect(got.output).toMatch(/waggle: the answer broke off: .*\n$/);
-    expect(got.output).not.toContain("    at ");
-  },
-);
+  expect(got.code).toBe(1);
+  expect(got.output).toMatch(/waggle: the answer broke off: .*\n$/);
+  expect(got.output).not.toContain("    at ");
+});
 
 test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localhost:8080/sub"])(
   "the address %s is refused, and not repeated",

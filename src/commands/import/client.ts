@@ -3,7 +3,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { OperatorError } from "../../base/operator-error.ts";
-import { adviceOn404, assertWaggle, messageOf, reasonOf, toAnswer } from "../service-client.ts";
+import {
+  adviceOn404,
+  assertWaggle,
+  isPassing,
+  messageOf,
+  reasonOf,
+  retryAfterMsOf,
+  toAnswer,
+} from "../service-client.ts";
 
 export type Answer = { readonly status: number; readonly body: JsonObject };
 
@@ -31,7 +39,6 @@ const firstDelayMs = 500;
 const delayMsMax = 60_000;
 const callTimeoutMs = 120_000;
 const blamesRequest = new Set([400, 413, 422]);
-const isPassing = (status: number) => status === 408 || status === 429 || status >= 500;
 
 export function createClient(options: ClientOptions): Client {
   const { url, key, signal, tries = triesDefault, onWait = () => undefined } = options;
@@ -65,20 +72,12 @@ async function attempt(url: URL, request: RequestInit): Promise<Got> {
     const response = await fetch(url, { ...request, redirect: "manual" });
     assertWaggle(url.origin, response);
     const body = toAnswer(response, await response.text());
-    const seconds = response.headers.get("retry-after");
-    const retryAfterMs = seconds === null ? undefined : toDelayMs(seconds);
-    return { status: response.status, body, retryAfterMs };
+    return { status: response.status, body, retryAfterMs: retryAfterMsOf(response) };
   } catch (cause) {
     if (cause instanceof OperatorError) throw cause;
     // The next try may find the service again; the last one reports the cause.
     return { cause: cause as Error };
   }
-}
-
-// Seconds or an HTTP date (RFC 9110, 10.2.3).
-function toDelayMs(text: string): number | undefined {
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
 function refused(path: string, { status, body }: Answer): OperatorError {
