@@ -188,6 +188,15 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
     counted += taken;
   }
 
+  /** Returns the limit of memory that the last part exceeds. */
+  function memoryLimit(): string {
+    const { bytesMax: callBytesMax } = memory ?? { bytesMax: Infinity };
+    const isAlone = keptBytes + openings * containerBytes > callBytesMax;
+    if (!isAlone) return "there is memory for now";
+    const each = `each of its ${openings} objects and arrays so far counts as ${containerBytes}`;
+    return `a call may ever hold, ${callBytesMax} bytes: ${each}`;
+  }
+
   function drop(): void {
     memory?.shrink(counted);
     counted = 0;
@@ -205,7 +214,7 @@ export function createAnswerSize(limits: SizeLimits, memory: Reservation | undef
         count(part);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        return new OutboundError("overloaded", "answered more than there is memory for now");
+        return new OutboundError("overloaded", `answered more than ${memoryLimit()}`);
       }
       if (keptBytes > bytesMax) return tooMuch(`${bytesMax} bytes`);
       if (isStream && bytes > streamBytesMax) return tooMuch(`${streamBytesMax} bytes`);

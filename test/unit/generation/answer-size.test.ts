@@ -73,6 +73,22 @@ describe("createAnswerSize", () => {
     expect(size.add(Buffer.from(`[${"{},".repeat(90)}{}]`))?.failure).toBe("overloaded");
   });
 
+  test("tells an answer that can never fit from one that has no memory now", () => {
+    const { size, budget } = sizeOf("application/json", createByteBudget(10_000));
+    const busy = budget.open();
+    busy.grow(5_000);
+
+    const now = size.add(Buffer.from("[".repeat(50)));
+    const ever = sizeOf("application/json", budget).size.add(Buffer.from("[".repeat(100)));
+
+    expect(now?.message).toBe("answered more than there is memory for now");
+    expect(ever).toMatchObject({ failure: "overloaded" });
+    expect(ever?.message).toBe(
+      "answered more than a call may ever hold, 10000 bytes: each of its 100 objects and arrays " +
+        "so far counts as 128",
+    );
+  });
+
   test("counts each part as more than a byte", () => {
     const { size, budget } = sizeOf("application/json");
     for (let count = 0; count < 100; count += 1) size.add(Buffer.from("x"));
