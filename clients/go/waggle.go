@@ -280,7 +280,8 @@ func Pages[Request, Page any, PagePointer interface {
 	}
 }
 
-// Where returns a filter: a field, an operator and a value. `exists` takes none: write the Filter.
+// Where returns a filter: a field, an operator and a value. `exists` takes none, and `is` null takes
+// structpb.NewNullValue(): write the Filter.
 func Where[Value string | int | float64 | bool](field, operator string, value Value) *wagglev1.Filter {
 	filter := &wagglev1.Filter{Field: field, Operator: operator}
 	switch value := any(value).(type) {

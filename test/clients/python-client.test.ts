@@ -27,6 +27,7 @@ type Report = {
   readonly created: { readonly event_ids: string[]; readonly errors: string[] };
   readonly page: { readonly totalEvents: number; readonly events: Record<string, unknown>[] };
   readonly second_and_later: string[];
+  readonly nulls: number[];
   readonly stream_ends: boolean[];
   readonly stream_count: number;
   readonly tree_totals: Record<string, unknown>;
@@ -249,6 +250,7 @@ describe("call by call", () => {
     const ids = report.page.events.map((event) => event["event_id"]);
 
     expect(report.second_and_later).toEqual(ids.slice(1));
+    expect(report.nulls).toEqual([ids.length, 0]);
   });
 
   test("streams every event and then the end", () => {

@@ -42,19 +42,21 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test(
-  "follows pages from the one that is asked for by number",
+  "follows pages from the one that is asked for by number, and filters for null",
   async () => {
     const service = await startService();
     const words = [service.url, service.projectKey];
-    const report = await nodeReport<{ all: string[]; secondAndLater: string[] }>(
+    const report = await nodeReport<Record<string, string[] | undefined>>(
       { folder },
       "waggle-pages.mjs",
       words,
     );
     await service.stop();
 
-    expect(report.all).toHaveLength(4);
-    expect(report.secondAndLater).toEqual(report.all.slice(1));
+    expect(report["all"]).toHaveLength(4);
+    expect(report["secondAndLater"]).toEqual(report["all"]?.slice(1));
+    expect(report["withoutError"]).toEqual(report["all"]);
+    expect(report["withError"]).toEqual([]);
   },
   programTimeoutMs,
 );

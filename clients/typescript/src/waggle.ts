@@ -2,7 +2,12 @@
 // services are generated from the contract; this file holds what is written by hand.
 
 import { create } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  MethodOptions_IdempotencyLevel,
+  NullValue,
+  type Value,
+  ValueSchema,
+} from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import {
@@ -223,12 +228,18 @@ export async function* pages<
   }
 }
 
-/** Returns a filter: a field, an operator and, for most operators, a value. */
-export function where(field: string, operator: string, value?: string | number | boolean) {
+/**
+ * Returns a filter: a field, an operator and, for most operators, a value. `is` null matches where
+ * the field is absent or null, `is not` null where it has a value.
+ */
+export function where(field: string, operator: string, value?: string | number | boolean | null) {
   return { field, operator, ...(value !== undefined && { value: toValue(value) }) };
 }
 
-function toValue(value: string | number | boolean): Value {
+function toValue(value: string | number | boolean | null): Value {
+  if (value === null) {
+    return create(ValueSchema, { kind: { case: "nullValue", value: NullValue.NULL_VALUE } });
+  }
   switch (typeof value) {
     case "string":
       return create(ValueSchema, { kind: { case: "stringValue", value } });

@@ -1,5 +1,5 @@
 // Sends a session of three events and reports the ids of all four, as pages from the first and from
-// the second show them.
+// the second, and by filters for null, show them.
 // Run by test/clients/typescript-client.test.ts: waggle-pages.mjs FOLDER URL KEY
 
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 const [folder, url, key] = process.argv.slice(2);
 const { resolve } = createRequire(`${folder}/`);
 const from = (name) => import(pathToFileURL(resolve(name)).href);
-const { connect, createClient, pages } = await from("waggle-client");
+const { connect, createClient, pages, where } = await from("waggle-client");
 const { EventService } = await from("waggle-client/event");
 const { ExportService } = await from("waggle-client/export");
 
@@ -23,4 +23,10 @@ async function idsOf(request) {
   return found.flatMap((page) => page.events.map(({ eventId }) => eventId));
 }
 
-console.log(JSON.stringify({ all: await idsOf({}), secondAndLater: await idsOf({ page: 2 }) }));
+const report = {
+  all: await idsOf({}),
+  secondAndLater: await idsOf({ page: 2 }),
+  withoutError: await idsOf({ filters: [where("error", "is", null)] }),
+  withError: await idsOf({ filters: [where("error", "is not", null)] }),
+};
+console.log(JSON.stringify(report));

@@ -76,6 +76,13 @@ report = {
         for page in waggle.pages(exports.ExportEvents, paged)
         for event in page.events
     ],
+    "nulls": [
+        len(exports.ExportEvents(export_pb2.ExportEventsRequest(filters=found)).events)
+        for found in (
+            [*filters, waggle.where("error", "is", None)],
+            [*filters, waggle.where("error", "is not", None)],
+        )
+    ],
     "stream_ends": [item.WhichOneof("item") == "end" for item in stream],
     "stream_count": stream[-1].end.count,
     "tree_totals": MessageToDict(tree.totals, preserving_proto_field_name=True),

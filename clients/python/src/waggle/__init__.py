@@ -14,7 +14,7 @@ import grpc
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 from google.protobuf.message import Message
-from google.protobuf.struct_pb2 import Value
+from google.protobuf.struct_pb2 import NULL_VALUE, Value
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
@@ -251,7 +251,12 @@ def pages(list_page: Callable[[_Request], _Page], request: _Request) -> Iterator
 
 
 def where(field: str, operator: str, value: str | float | bool | None = None) -> Filter:
-    """A filter: a field, an operator and, for most operators, a value."""
+    """A filter: a field, an operator and, for most operators, a value.
+
+    `is` None matches where the field is absent or null, `is not` None where it has a value.
+    """
+    if value is None and operator in ("is", "is not"):
+        return Filter(field=field, operator=operator, value=Value(null_value=NULL_VALUE))
     if value is None:
         return Filter(field=field, operator=operator)
     if isinstance(value, bool):
