@@ -256,6 +256,7 @@ test("the budget of a key refuses that key alone, as OpenAI's errors too", async
       /^429 the budget of this key of \$\S+ a month is spent .* renews at \d{4}-\d\d-01T00:00:00/,
     ) as string,
   });
+  await expect(proxied).rejects.toThrow(/PATCH \/v1\/projects\/\S{36}\/budgets\/\S{36}, or /);
   expect(requests).toBe(1);
   expect((await chat()).status).toBe(200);
 });

@@ -117,7 +117,8 @@ describe.each(routes)("$kind keys of a $level", (route) => {
       revoked_by: want.created_by,
       revoked_at: expect.any(String) as string,
     });
-    expect(again).toMatchObject({ status: 409, body: { errorCode: "KEY_REVOKED" } });
+    const message = expect.stringMatching(/ revoked since \d{4}-.*: create another$/) as string;
+    expect(again).toMatchObject({ status: 409, body: { errorCode: "KEY_REVOKED", message } });
   });
 
   test.each(["projectKey", "ingestionKey", "controlPlaneKey"] as const)(

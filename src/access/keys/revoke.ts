@@ -43,7 +43,7 @@ const toldSinglyMax = 100;
 export function revoke(options: RevokeOptions, name: KeyName, actor: Actor): Promise<KeyRow> {
   return options.database.transaction(async (sql) => {
     const key = await lockKey(sql, name);
-    if (!(await store.revokeKey(sql, key.id, describeActor(actor)))) throw alreadyRevoked();
+    if (!(await store.revokeKey(sql, key.id, describeActor(actor)))) throw alreadyRevoked(key);
     await announce(options, { keys: [key], actor });
     return getKey(sql, key.id);
   });
@@ -68,7 +68,7 @@ export function revokeWithCreated(
     const created = await revokeCreated(sql, key.id, revokedBy);
     assertMayRevoke(revoker, created, toScope(key));
     const keys = isRevoked ? [key, ...created] : created;
-    if (keys.length === 0) throw alreadyRevoked();
+    if (keys.length === 0) throw alreadyRevoked(key);
     await announce(options, { keys, actor, withKeyId: key.id });
     return { key: await getKey(sql, key.id), createdCount: created.length };
   };
@@ -202,9 +202,10 @@ function idsOf(keys: readonly KeyRow[]): readonly string[] {
   return keys.map(({ id }) => id);
 }
 
-function alreadyRevoked(): ServiceError {
+function alreadyRevoked({ revokedAt }: KeyRow): ServiceError {
+  const when = revokedAt === null ? "" : ` since ${revokedAt.toISOString()}`;
   return new ServiceError(
     "KEY_REVOKED",
-    "the key is revoked; a revoked key can be neither changed nor deleted",
+    `the key is revoked${when}; a revoked key can be neither changed nor deleted: create another`,
   );
 }

@@ -100,16 +100,22 @@ async function assertLeft(
     const spend = spent.find(({ budgetId }) => budgetId === budget.id);
     if (spend === undefined || spend.cost < budget.amount) continue;
     void tell(project, spend, atMs);
-    throw exhausted(budget, spend, atMs);
+    throw exhausted(projectId, budget, spend, atMs);
   }
 }
 
-function exhausted({ period, amount, keyId }: BudgetRow, { cost }: Spend, atMs: number) {
+function exhausted(
+  projectId: string,
+  { id, period, amount, keyId }: BudgetRow,
+  { cost }: Spend,
+  atMs: number,
+) {
   const { end } = spanOf(period, atMs);
   const whose = keyId === null ? "of the project" : "of this key";
   const message =
     `the budget ${whose} of $${amount} a ${period.toLowerCase()} is spent ($${cost}); ` +
-    `it renews at ${end.toISOString()}, and an administrator may raise it`;
+    `it renews at ${end.toISOString()}, and an administrator may raise it ` +
+    `(PATCH /v1/projects/${projectId}/budgets/${id}, or Budgets in the project's settings)`;
   const retryAfterSeconds = Math.ceil((end.getTime() - atMs) / 1_000);
   return new ServiceError("BUDGET_EXHAUSTED", message, { retryAfterSeconds });
 }

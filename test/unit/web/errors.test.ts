@@ -2,7 +2,14 @@
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { toApiError } from "../../../src/web/app/api/errors.ts";
+
+/** An error of the service, with its own code. */
+function refusal(reason: string, message: string, code: Code): ConnectError {
+  const info = { desc: ErrorInfoSchema, value: { reason } };
+  return new ConnectError(message, code, undefined, [info]);
+}
 
 describe("toApiError", () => {
   test.each([
@@ -35,6 +42,18 @@ describe("toApiError", () => {
       error: new ConnectError("The database is away.", Code.Unavailable),
       message: "The database is away.",
       advice: "Try again in a moment; nothing was lost.",
+    },
+    {
+      name: "a spent budget",
+      error: refusal("BUDGET_EXHAUSTED", "the budget is spent", Code.ResourceExhausted),
+      message: "the budget is spent",
+      advice: "Wait until it renews, or have its amount raised in the project's settings.",
+    },
+    {
+      name: "a revoked key",
+      error: refusal("KEY_REVOKED", "the key was revoked", Code.FailedPrecondition),
+      message: "the key was revoked",
+      advice: "Create another key in its place: a revoked one cannot be brought back.",
     },
   ])("says in words what $name answers", ({ error, message, advice }) => {
     const got = toApiError(error);

@@ -45,6 +45,9 @@ const advices: Readonly<Record<string, string>> = {
   INTERNAL: "The service has logged the cause. Try again; if it stays, tell its operator.",
   CHANGED_ELSEWHERE: "It is shown as it is stored now: change it again.",
   BODY_TOO_LARGE: "Send less at once.",
+  BUDGET_EXHAUSTED: "Wait until it renews, or have its amount raised in the project's settings.",
+  KEY_REVOKED: "Create another key in its place: a revoked one cannot be brought back.",
+  TEST_LIMITED: "Wait an hour, then send it again.",
   ANSWER_TOO_LARGE: "Narrow the filters or the time range.",
   DEADLINE_EXCEEDED: "Narrow the filters or the time range, then try again.",
 };
