@@ -1,6 +1,7 @@
 // `waggle worker`: runs workflows and starts those in the outbox; serves no requests. Any number of
 // processes on DATABASE_URL and TEMPORAL_ADDRESS.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { OperatorError } from "../base/operator-error.ts";
 import type { CommandContext } from "./command.ts";
 import { createCore } from "../compose/core.ts";
@@ -9,6 +10,7 @@ import { runDeployed } from "./deployed.ts";
 import { createSandbox } from "./sandbox.ts";
 import { orClose, startOperator, startOwnTraces } from "./service.ts";
 import { tellUnknownKeys } from "./stored-secrets.ts";
+import { stopTimeoutMs } from "./workflows.ts";
 
 export async function run({ config }: CommandContext): Promise<number> {
   const { databaseUrl, temporal } = config;
@@ -32,7 +34,11 @@ export async function run({ config }: CommandContext): Promise<number> {
     return {
       readyLine: `waggle works on the workflows of ${address}, namespace ${temporal.namespace}`,
       async stop(hurry) {
-        await Promise.race([worker.stop().then(() => core.close()), hurry]);
+        // A Temporal that does not answer keeps a worker for half a minute. An orchestrator kills
+        // it by then: its server would stay registered, and revocations wait for it.
+        const limit = delay(stopTimeoutMs, undefined, { ref: false });
+        await Promise.race([worker.stop(), hurry, limit]);
+        await Promise.race([core.close(), hurry]);
         await sandbox.close();
         await operator?.close();
         await traces?.stop();

@@ -19,8 +19,11 @@ export type RunningWorkflows = {
   stop(hurry: Promise<void>): Promise<void>;
 };
 
-/** A worker that hangs must not keep Postgres running. */
-const stopTimeoutMs = 15_000;
+/**
+ * Maximum time for the end of a worker. Longer than its activities have, which are retried
+ * elsewhere; one that hangs must not keep Postgres running.
+ */
+export const stopTimeoutMs = 15_000;
 
 /** Starts Temporal and the worker in the background and returns at once. */
 export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
