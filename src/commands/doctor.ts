@@ -131,13 +131,16 @@ async function checkSecrets(config: Config): Promise<Finding> {
 async function checkUrl(url: string, setting: string): Promise<Finding> {
   const database = openDatabase({ url, connectionsMax: 1 });
   try {
-    const { current, wanted } = await getMigrationState(database);
+    const { current, wanted, isReadOnly } = await getMigrationState(database);
     const { pooling, advice, notes } = await lookAtPooler(url);
     const pooled = pooling === undefined ? "" : [`, pooled ${pooling}`, ...notes].join("; ");
     const found = `reachable, at migration ${current} of ${wanted}${pooled}`;
     const behind = current < wanted ? ["run waggle migrate"] : [];
     const ahead = current > wanted ? ["use a newer release"] : [];
-    const all = [...behind, ...ahead, ...advice];
+    const closed = isReadOnly
+      ? ["let it take writes: it is a standby, or default_transaction_read_only is on"]
+      : [];
+    const all = [...behind, ...ahead, ...closed, ...advice];
     return all.length === 0 ? { found } : { found, advice: all.join("; ") };
   } catch (error) {
     const found = `not reachable: ${(error as Error).message}`;

@@ -7,7 +7,10 @@ import type { MigrationState } from "../postgres/migrate.ts";
 export type Readiness = {
   readonly ready: boolean;
   readonly missing: readonly string[];
-  /** Clusters that are away; only their projects are affected. */
+  /**
+   * Clusters that are away, since only their projects are affected, and the database if it takes no
+   * writes, since reads go on.
+   */
   readonly degraded: readonly string[];
 };
 
@@ -41,7 +44,7 @@ const ageMsMax = 1_000;
  */
 export function createReadiness(options: ReadinessOptions): () => Promise<Readiness> {
   const { readMigrations, clusters, now = Date.now } = options;
-  let kept: { readonly missing: Promise<readonly string[]>; readonly atMs: number } | undefined;
+  let kept: { readonly found: Promise<Found>; readonly atMs: number } | undefined;
   /** The unanswered query, kept even after its timeout. */
   let open: Promise<MigrationState> | undefined;
 
@@ -54,28 +57,35 @@ export function createReadiness(options: ReadinessOptions): () => Promise<Readin
 
   return async () => {
     const nowMs = now();
-    if (!kept || nowMs - kept.atMs >= ageMsMax) kept = { missing: findMissing(ask()), atMs: nowMs };
-    const missing = await kept.missing;
-    const degraded = clusters.away().map((id) => `cluster ${id}`);
-    return { ready: missing.length === 0, missing, degraded };
+    if (!kept || nowMs - kept.atMs >= ageMsMax) kept = { found: find(ask()), atMs: nowMs };
+    const { missing, degraded } = await kept.found;
+    const away = clusters.away().map((id) => `cluster ${id}`);
+    return { ready: missing.length === 0, missing, degraded: [...degraded, ...away] };
   };
 }
 
-async function findMissing(asked: Promise<MigrationState>): Promise<readonly string[]> {
+type Found = Pick<Readiness, "missing" | "degraded">;
+
+async function find(asked: Promise<MigrationState>): Promise<Found> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<undefined>((settle) => {
     timer = setTimeout(() => settle(undefined), timeoutMs);
   });
   try {
     const state = await Promise.race([asked, timeout]);
-    if (!state) return ["database (no answer)"];
+    if (!state) return lacking("database (no answer)");
+    const degraded = state.isReadOnly ? ["database (takes no writes)"] : [];
     // A later release migrates while servers of this one run.
-    if (state.current >= state.wanted) return [];
-    return [`migrations (at ${state.current}, want ${state.wanted})`];
+    if (state.current >= state.wanted) return { missing: [], degraded };
+    return lacking(`migrations (at ${state.current}, want ${state.wanted})`);
   } catch {
     // The details are in the log, not in a public answer.
-    return ["database"];
+    return lacking("database");
   } finally {
     clearTimeout(timer);
   }
+}
+
+function lacking(part: string): Found {
+  return { missing: [part], degraded: [] };
 }

@@ -15,7 +15,12 @@ const advisoryLockKey = 7_246_330_142;
 /** Code undefined_table. Source: Postgres manual, appendix A. */
 const undefinedTable = "42P01";
 
-export type MigrationState = { readonly current: number; readonly wanted: number };
+export type MigrationState = {
+  readonly current: number;
+  readonly wanted: number;
+  /** The database takes no writes: a standby, or `default_transaction_read_only` is on. */
+  readonly isReadOnly?: true;
+};
 
 /**
  * Applies the missing migrations, each in its own transaction, and returns their names. Idempotent;
@@ -36,7 +41,8 @@ export async function migrate(database: Database): Promise<readonly string[]> {
 export async function getMigrationState(database: Database): Promise<MigrationState> {
   const wanted = (await listMigrations()).length;
   try {
-    return { current: await getVersion(database.sql()), wanted };
+    const { version, isReadOnly } = await getVersion(database.sql());
+    return { current: version, wanted, ...(isReadOnly && { isReadOnly }) };
   } catch (error) {
     // No version table: an empty database. A single statement, since readiness runs it every
     // second.
@@ -82,7 +88,7 @@ async function applyMigration(
         name text not null,
         applied_at timestamptz not null default now()
       )`;
-    const current = await getVersion(sql);
+    const { version: current } = await getVersion(sql);
     if (current > versionMax) {
       throw new OperatorError(
         `the database is at migration ${current} and this code knows ${versionMax}: ` +
@@ -98,8 +104,13 @@ async function applyMigration(
   });
 }
 
-async function getVersion(sql: Sql): Promise<number> {
-  const [row] = await sql<{ version: number }[]>`
-    select coalesce(max(version), 0) as version from schema_migrations`;
-  return row?.version ?? 0;
+type Version = { readonly version: number; readonly isReadOnly: boolean };
+
+async function getVersion(sql: Sql): Promise<Version> {
+  const [row] = await sql<Version[]>`
+    select
+      coalesce(max(version), 0) as version,
+      current_setting('transaction_read_only')::boolean as "isReadOnly"
+    from schema_migrations`;
+  return row ?? { version: 0, isReadOnly: false };
 }

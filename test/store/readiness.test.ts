@@ -72,6 +72,22 @@ describe("createReadiness", () => {
     expect(await read()).toMatchObject({ ready: true });
   });
 
+  test("stays ready while the database takes no writes, and says so", async () => {
+    const url = new URL(testDatabase.url);
+    url.searchParams.set("default_transaction_read_only", "on");
+    const readOnly = openDatabase({ url: url.href });
+    const read = createReadiness({
+      readMigrations: () => getMigrationState(readOnly),
+      clusters: { away: () => ["eu"] },
+    });
+
+    const got = await read();
+    await readOnly.close();
+
+    const degraded = ["database (takes no writes)", "cluster eu"];
+    expect(got).toEqual({ ready: true, missing: [], degraded });
+  });
+
   test("says at once which clusters are away, which costs no question", async () => {
     let clusters: readonly string[] = [];
     const { read, asked } = givenReadiness(() => clusters);

@@ -87,12 +87,15 @@ const ok = jsonAnswer("Success", {
 
 const degraded = { type: "array", items: { type: "string" }, minItems: 1 };
 
-const ready = jsonAnswer("Success; some projects cannot be served when something is degraded", {
-  type: "object",
-  properties: { status: { const: "ok" }, degraded },
-  required: ["status"],
-  additionalProperties: false,
-});
+const ready = jsonAnswer(
+  "Success; some projects, or writes, cannot be served when something is degraded",
+  {
+    type: "object",
+    properties: { status: { const: "ok" }, degraded },
+    required: ["status"],
+    additionalProperties: false,
+  },
+);
 
 const unavailable = jsonAnswer("The service cannot do its work now", {
   type: "object",
