@@ -1132,6 +1132,19 @@ describe("embedded texts", () => {
 });
 
 describe("inputs and outputs of steps", () => {
+  test.each([
+    { scope: "gen_ai", result: '"sunny"', want: "sunny" },
+    { scope: "gen_ai", result: "18", want: 18 },
+    { scope: "other", result: '"sunny"', want: '"sunny"' },
+  ])("a tool's result $result of scope $scope is $want", ({ scope, result, want }) => {
+    const got = eventOf({
+      scope: { name: scope, version: "", attributes: new Map() },
+      attributes: { "gen_ai.tool.name": "weather", "gen_ai.tool.call.result": result },
+    });
+
+    expect(got.outputs).toEqual({ result: want });
+  });
+
   test("a payload that several attributes repeat stands once", () => {
     const got = eventOf({
       attributes: {

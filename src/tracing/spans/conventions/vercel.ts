@@ -50,6 +50,7 @@ export const vercel: Convention = {
     "ai.usage.inputTokenDetails.cacheReadTokens": "metadata.cache_read_input_tokens",
     "ai.usage.inputTokenDetails.cacheWriteTokens": "metadata.cache_write_input_tokens",
   },
+  prepare: readResult,
   read(draft) {
     readPrompt(draft, "ai.prompt.messages");
     readPrompt(draft, "ai.prompt");
@@ -64,6 +65,14 @@ export const vercel: Convention = {
     }
   },
 };
+
+// The AI SDK 7 writes JSON text for every result, where others write a text as it is.
+function readResult(draft: Draft): void {
+  const key = "gen_ai.tool.call.result";
+  const text = draft.attributes.get(key);
+  if (draft.span.scope.name !== "gen_ai" || text === undefined) return;
+  draft.attributes = new Map(draft.attributes).set(key, parseScalarText(text));
+}
 
 // Each tool is separate JSON text.
 function readTools(tools: JsonValue): JsonValue {
