@@ -77,7 +77,11 @@ const table = {
   bodyBytesMax: {
     record: bytes("body-record-max", "bytes of a single record", bodyBytesMaxDefault.record),
     batch: bytes("body-batch-max", "bytes of a batch", bodyBytesMaxDefault.batch),
-    traces: bytes("body-traces-max", "bytes of OpenTelemetry traces", bodyBytesMaxDefault.traces),
+    traces: bytes(
+      "body-traces-max",
+      "bytes of OpenTelemetry traces or logs",
+      bodyBytesMaxDefault.traces,
+    ),
     other: bytes("body-other-max", "bytes of any other body", bodyBytesMaxDefault.other),
     anonymous: bytes("body-anonymous-max", "bytes without a key", bodyBytesMaxDefault.anonymous),
   },

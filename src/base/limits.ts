@@ -183,6 +183,12 @@ export const sharedAttributesBytesMax = 64_000;
 export const copiedBytesMax = { least: 16 * MB, most: 64 * MB } as const;
 
 /**
+ * Maximum bytes of an event's chat history to which further log records add messages: each addition
+ * reads and writes all of them.
+ */
+export const addedHistoryBytesMax = 262_144;
+
+/**
  * Maximum bytes of one event as JSON, also when it grows by merging: the maximum of a batch's body.
  * A larger event could not be read in one piece.
  */

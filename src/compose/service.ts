@@ -48,6 +48,7 @@ import { SessionService } from "../../gen/waggle/v1/session_pb.js";
 import { ViewService } from "../../gen/waggle/v1/view_pb.js";
 import { WorkspaceService } from "../../gen/waggle/v1/workspace_pb.js";
 import { TracingService } from "../../gen/waggle/compat/v0/tracing_pb.js";
+import { LogsService } from "../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.js";
 import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { auditHandlers } from "../access/audit/handlers.ts";
 import { createAuthenticator } from "../access/authenticate.ts";
@@ -118,7 +119,7 @@ import { retentionHandlers } from "../tracing/retention/handlers.ts";
 import { sessionHandlers } from "../tracing/sessions/handlers.ts";
 import type { TracingOf } from "../tracing/tracing.ts";
 import { viewHandlers } from "../tracing/views/handlers.ts";
-import { traceHandlers } from "../transport/otlp/handlers.ts";
+import { logHandlers, traceHandlers } from "../transport/otlp/handlers.ts";
 import { eventStreamEncoder } from "../transport/rest/server-sent-events.ts";
 import { streamEncoder } from "../transport/rest/stream.ts";
 import { createTransport, type ServiceRouter, type Transport } from "../transport/transport.ts";
@@ -255,6 +256,7 @@ function addTracingServices(router: ServiceRouter, tracingOf: TracingOf): void {
   router.service(TracingService, tracingHandlers(tracingOf));
   router.service(FeedbackService, feedbackHandlers(tracingOf));
   router.service(TraceService, traceHandlers(tracingOf));
+  router.service(LogsService, logHandlers(tracingOf));
 }
 
 function addGenerationServices(router: ServiceRouter, generation: Generation): void {

@@ -19,6 +19,7 @@ import { createRunEvents, type RunEvents } from "./run-events/run-events.ts";
 import { createSelection, type Selection } from "./selection/selection.ts";
 import { createSessions, type Sessions } from "./sessions/sessions.ts";
 import { createSkeletons, type Skeletons } from "./sessions/skeletons.ts";
+import { createSpanLogs, type SpanLogs } from "./spans/record-logs.ts";
 import { createTraces, type Traces } from "./spans/record-spans.ts";
 
 /** Services over the events of one cluster. */
@@ -30,6 +31,7 @@ export type Tracing = {
   readonly fieldValues: FieldValueLists;
   readonly charts: Charts;
   readonly traces: Traces;
+  readonly spanLogs: SpanLogs;
   readonly feedback: Feedback;
   readonly selection: Selection;
   readonly runEvents: RunEvents;
@@ -89,6 +91,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       fieldValues: createFieldValueLists({ database, fields }),
       charts: createCharts({ database, fields }),
       traces: createTraces({ recorder }),
+      spanLogs: createSpanLogs({ database, recorder }),
       feedback: createFeedback(database, recorder),
       selection,
       runEvents: createRunEvents(database, selection),

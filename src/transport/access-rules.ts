@@ -58,15 +58,19 @@ const open: AccessRule = {
   isIngestion: false,
 };
 
+/** Rule of OTLP: what a trace is sent with may be sent with the same key. */
+const otlp: AccessRule = {
+  ...bare,
+  permission: "project.trace.export",
+  keyKinds: new Set(["project", "ingestion"]),
+  bodyClass: "traces",
+  isIngestion: true,
+};
+
 /** Rules of third-party services, whose protos are unchanged copies without our option. */
 const thirdPartyRules: Readonly<Record<string, AccessRule>> = {
-  "opentelemetry.proto.collector.trace.v1.TraceService": {
-    ...bare,
-    permission: "project.trace.export",
-    keyKinds: new Set(["project", "ingestion"]),
-    bodyClass: "traces",
-    isIngestion: true,
-  },
+  "opentelemetry.proto.collector.trace.v1.TraceService": otlp,
+  "opentelemetry.proto.collector.logs.v1.LogsService": otlp,
   "grpc.health.v1.Health": open,
   "grpc.reflection.v1.ServerReflection": open,
   "grpc.reflection.v1alpha.ServerReflection": open,

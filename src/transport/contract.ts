@@ -4,8 +4,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { DescFile } from "@bufbuild/protobuf";
-import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { permissionsOf } from "./interceptors/authorize.ts";
+import { signals } from "./otlp/signals.ts";
 
 const folder = join(import.meta.dirname, "../../gen/waggle");
 
@@ -26,6 +26,7 @@ function isFile(value: unknown): value is DescFile {
 /** Returns the permissions that calls of the contract require, each once. */
 export async function readRequiredPermissions(): Promise<readonly string[]> {
   const services = (await readContract()).flatMap((file) => file.services);
-  const methods = [...services, TraceService].flatMap((service) => service.methods);
-  return [...new Set(methods.flatMap(permissionsOf))];
+  const methods = services.flatMap((service) => service.methods);
+  const exports = signals.map(({ method }) => method);
+  return [...new Set([...methods, ...exports].flatMap(permissionsOf))];
 }

@@ -7,7 +7,6 @@ import { createServiceImplSpec, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
-import { TraceService } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { type Reason, ServiceError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { BodyLimits } from "./access-rules.ts";
@@ -103,11 +102,10 @@ export function createTransport(options: TransportOptions): Transport {
     bodyStallMs: options.bodyStallMs,
     shutdownSignal: stop.signal,
   };
-  const traces = specs.find((spec) => spec.method === TraceService.method.export);
   const listener = createRequestListener({
     rpc: createRpcServer({ ...shared, specs, logger }),
     transcoder: createTranscoder({ ...shared, specs, streamEncoders: options.streamEncoders }),
-    otlp: traces && createOtlpRoute(shared, traces),
+    otlp: createOtlpRoute(shared, specs),
     pages: options.pages && createPageRoute({ ...shared, pages: options.pages }),
     web: options.web,
     cors: createCors(options.corsOrigins),

@@ -350,13 +350,18 @@ const feedbackRows: readonly Row[] = [
   }),
 ];
 
-/** Not in a proto of ours: its rule stands in transport/access-rules.ts. */
-export const exporterRows: readonly Row[] = rows(
-  ["POST /v1/traces", "POST /opentelemetry/v1/traces"],
-  "Export",
-  "project.trace.export",
-  writers,
-  { body: { resourceSpans: [] } },
+/** Not in a proto of ours: their rule stands in transport/access-rules.ts. */
+export const exporterRows: readonly Row[] = [
+  ["traces", { resourceSpans: [] }] as const,
+  ["logs", { resourceLogs: [] }] as const,
+].flatMap(([signal, body]) =>
+  rows(
+    [`POST /v1/${signal}`, `POST /opentelemetry/v1/${signal}`],
+    "Export",
+    "project.trace.export",
+    writers,
+    { body },
+  ),
 );
 
 const org = "/v1/orgs/{org_id}";

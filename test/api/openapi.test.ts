@@ -365,37 +365,52 @@ describe("/openapi.json", () => {
   });
 });
 
-describe.each(["/v1/traces", "/opentelemetry/v1/traces"])("/openapi.json on %s", (path) => {
-  const span = { traceId: "a".repeat(32), spanId: "b".repeat(16), startTimeUnixNano: "1" };
-  const bodyOf = (...spans: readonly object[]) => ({
-    resourceSpans: [{ scopeSpans: [{ spans }] }],
-  });
+const span = { traceId: "a".repeat(32), spanId: "b".repeat(16), startTimeUnixNano: "1" };
+const log = { ...span, eventName: "gen_ai.choice", flags: 1 };
 
-  test.each([
-    { name: "a success", body: bodyOf(span), status: 200 },
-    { name: "rejected spans", body: bodyOf(span, { name: "bad" }), status: 200 },
-    { name: "a malformed body", body: { resourceSpans: 7 }, status: 400 },
-    { name: "a body too large", body: { pad: "x".repeat(tracesBytesMax) }, status: 413 },
-  ])("is true of $name", async ({ body, status }) => {
-    const got = await call("POST", path, body, { "content-type": jsonType });
+describe.each([
+  {
+    signal: "traces",
+    good: span,
+    bodyOf: (...spans: readonly object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] }),
+    malformed: { resourceSpans: 7 },
+  },
+  {
+    signal: "logs",
+    good: log,
+    bodyOf: (...logRecords: readonly object[]) => ({
+      resourceLogs: [{ scopeLogs: [{ logRecords }] }],
+    }),
+    malformed: { resourceLogs: 7 },
+  },
+])("/openapi.json on $signal", ({ signal, good, bodyOf, malformed }) => {
+  describe.each([`/v1/${signal}`, `/opentelemetry/v1/${signal}`])("%s", (path) => {
+    test.each([
+      { name: "a success", body: bodyOf(good), status: 200 },
+      { name: "rejected parts", body: bodyOf(good, { name: "bad" }), status: 200 },
+      { name: "a malformed body", body: malformed, status: 400 },
+      { name: "a body too large", body: { pad: "x".repeat(tracesBytesMax) }, status: 413 },
+    ])("is true of $name", async ({ body, status }) => {
+      const got = await call("POST", path, body, { "content-type": jsonType });
 
-    expect([got.status, got.contentType]).toEqual([status, jsonType]);
-    expect(faults(answerSchema("POST", path, status), JSON.parse(got.text))).toEqual([]);
-  });
+      expect([got.status, got.contentType]).toEqual([status, jsonType]);
+      expect(faults(answerSchema("POST", path, status), JSON.parse(got.text))).toEqual([]);
+    });
 
-  test("names the encoding of an answer to another content type", async () => {
-    const got = await call("POST", path, {}, { "content-type": "text/plain" });
+    test("names the encoding of an answer to another content type", async () => {
+      const got = await call("POST", path, {}, { "content-type": "text/plain" });
 
-    expect(got.status).toBe(400);
-    expect(answerOf("POST", path, 400).content).toHaveProperty([got.contentType]);
-  });
+      expect(got.status).toBe(400);
+      expect(answerOf("POST", path, 400).content).toHaveProperty([got.contentType]);
+    });
 
-  test("is true of a wrong key", async () => {
-    const headers = { "content-type": jsonType, authorization: "Bearer wrong" };
-    const got = await call("POST", path, bodyOf(span), headers);
+    test("is true of a wrong key", async () => {
+      const headers = { "content-type": jsonType, authorization: "Bearer wrong" };
+      const got = await call("POST", path, bodyOf(good), headers);
 
-    expect(got.status).toBe(404);
-    expect(faults(answerSchema("POST", path, 404), JSON.parse(got.text))).toEqual([]);
+      expect(got.status).toBe(404);
+      expect(faults(answerSchema("POST", path, 404), JSON.parse(got.text))).toEqual([]);
+    });
   });
 });
 
@@ -424,6 +439,7 @@ describe("/openapi.json without a database", () => {
     { method: "GET", path: "/readyz" },
     { method: "POST", path: "/v1/traces" },
     { method: "POST", path: "/opentelemetry/v1/traces" },
+    { method: "POST", path: "/v1/logs" },
   ])("is true of $method $path", async ({ method, path }) => {
     const response = await fetch(away.url + path, {
       method,

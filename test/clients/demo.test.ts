@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
+import { is, readEvents } from "../support/read-back.ts";
 import { startService } from "../support/service.ts";
 import { compare, type Expected, type Node, type Session } from "../demo/compare.ts";
 import { runProgram } from "./program.ts";
@@ -43,6 +44,22 @@ describe("npm run demo", () => {
       expect(tree).toMatch(/└─ chat gpt-4o-mini +model .* \d+ tokens$/m);
     }
     expect(said).toContain("all 12 events are there as they were sent");
+  });
+
+  test("has the messages of its model's calls, which OpenTelemetry sends as logs", async () => {
+    await runDemo(["--url", service.url, "--key", service.projectKey]);
+
+    const access = { url: service.url, key: service.projectKey };
+    const calls = await readEvents(access, [
+      is("event_name", "chat gpt-4o-mini"),
+      is("metadata.instrumentor", "@opentelemetry/instrumentation-openai"),
+    ]);
+    const histories = calls.map(({ inputs }) => inputs["chat_history"]);
+    const answered = calls.filter(({ outputs }) => typeof outputs["content"] === "string");
+
+    expect(JSON.stringify(histories[0])).toContain("How is the weather in Paris?");
+    expect(histories.every((history) => Array.isArray(history))).toBe(true);
+    expect(answered.length).toBeGreaterThan(0);
   });
 
   test("takes url and key from ./data/credentials.json", async () => {

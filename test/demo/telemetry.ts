@@ -1,13 +1,16 @@
 // OpenTelemetry as the demo's program sets it up: the published instrumentation of the OpenAI
-// client and the standard OTLP exporter. Keeps the sent spans for comparison with the stored ones.
+// client, whose messages are log records, and the standard OTLP exporters. Keeps the sent spans for
+// comparison with the stored ones.
 
 import { createRequire } from "node:module";
 import { context, diag, DiagLogLevel, trace, type Tracer } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-proto";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { registerInstrumentations } from "@opentelemetry/instrumentation";
 import { OpenAIInstrumentation } from "@opentelemetry/instrumentation-openai";
 import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import {
   BatchSpanProcessor,
   TracerProvider,
@@ -42,18 +45,23 @@ export function startTelemetry(url: string, key: string): Telemetry {
     forceFlush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
   };
-  const exporter = new OTLPTraceExporter({
-    url: `${url}/v1/traces`,
-    headers: { authorization: `Bearer ${key}`, "x-source": "demo" },
-  });
+  const headers = { authorization: `Bearer ${key}`, "x-source": "demo" };
+  const spanExporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers });
+  const logExporter = new OTLPLogExporter({ url: `${url}/v1/logs`, headers });
+  const resource = resourceFromAttributes({ "service.name": "waggle-demo" });
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ "service.name": "waggle-demo" }),
-    spanProcessors: [keep, new BatchSpanProcessor({ exporter })],
+    resource,
+    spanProcessors: [keep, new BatchSpanProcessor({ exporter: spanExporter })],
+  });
+  const loggerProvider = new LoggerProvider({
+    resource,
+    processors: [new BatchLogRecordProcessor({ exporter: logExporter })],
   });
   trace.setGlobalTracerProvider(provider);
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   registerInstrumentations({
     tracerProvider: provider,
+    loggerProvider,
     instrumentations: [new OpenAIInstrumentation({ captureMessageContent: true })],
   });
   return {
@@ -61,7 +69,7 @@ export function startTelemetry(url: string, key: string): Telemetry {
     // The instrumentation patches what is required after it is registered.
     openai: createRequire(import.meta.url)("openai") as typeof OpenAiModule,
     async finish() {
-      await provider.shutdown();
+      await Promise.all([provider.shutdown(), loggerProvider.shutdown()]);
       return { spans, complaints };
     },
   };

@@ -6,7 +6,9 @@ import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { toWrites, type SpanWrites } from "../../src/tracing/spans/record-spans.ts";
 import type { Span } from "../../src/tracing/spans/span.ts";
 import { createByteBudget } from "../../src/base/byte-budget.ts";
-import { parseTraceRequest, type TraceRequest } from "../../src/transport/otlp/http.ts";
+import type { ExportTraceServiceRequest } from "../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
+import { parseExportRequest } from "../../src/transport/otlp/http.ts";
+import { type ReadRequest, traces } from "../../src/transport/otlp/signals.ts";
 import { readSpans } from "../../src/transport/otlp/spans.ts";
 
 export type SpanParts = Partial<Omit<Span, "attributes" | "events" | "resource">> & {
@@ -71,9 +73,14 @@ export function eventOf(parts: SpanParts, source?: string): EventWrite {
 }
 
 /** Reads an OTLP body with unlimited memory. */
-export function parseTraces(contentType: string, body: Uint8Array): Promise<TraceRequest> {
+export async function parseTraces(
+  contentType: string,
+  body: Uint8Array,
+): Promise<ReadRequest & { readonly request: ExportTraceServiceRequest }> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return parseTraceRequest(contentType, bytes, createByteBudget(Infinity).open());
+  const memory = createByteBudget(Infinity).open();
+  const { request, rejected } = await parseExportRequest(traces, contentType, bytes, memory);
+  return { request: request as ExportTraceServiceRequest, rejected };
 }
 
 /** Returns the writes of an OTLP body. */

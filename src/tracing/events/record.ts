@@ -37,6 +37,11 @@ export type Origin = {
 };
 
 export type RecordOptions = Origin & {
+  /**
+   * Whether the writes are whole events, as by default, or updates that wait for their event if it
+   * does not exist.
+   */
+  readonly kind?: "create" | "enrich";
   /** Names for sessions without a name, by session id. */
   readonly sessionNames?: ReadonlyMap<string, string>;
   /** Cost of each write (event-limits.ts). A request of high total cost is stored in parts. */
@@ -208,9 +213,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     async record(projectId, writes, { costs = [], ...options } = {}) {
       const refused = new Map<number, string>();
-      const { sessionNames = noNames, bytes, organization, onCreated } = options;
+      const { kind = "create", sessionNames = noNames, bytes, organization, onCreated } = options;
       const request = { projectId, organization, bytes, onCreated, receivedAtMs: Date.now() };
-      const set = { ...request, writes, kind: "create", sessionNames } as const;
+      const set = { ...request, writes, kind, sessionNames };
       const outcomes = await submitParts(set, costs);
       for (const [index, outcome] of outcomes.entries()) {
         if (isRefusal(outcome)) refused.set(index, outcome.cause);

@@ -58,3 +58,13 @@ export type Span = {
 
 /** Reason why a span cannot be stored; it names the span. */
 export type RejectedSpan = { readonly reason: string };
+
+/** A log record of a span, with the keys of its body among its attributes. */
+export type SpanLog = {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly event: SpanEvent;
+};
+
+/** Reason why a log record is not stored; it names the record. */
+export type RejectedLog = { readonly reason: string };

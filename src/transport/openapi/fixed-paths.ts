@@ -7,23 +7,28 @@ import type { Schema } from "./schemas.ts";
 const jsonType = "application/json";
 const protobufType = "application/x-protobuf";
 
-/** Components that only these routes reference. */
-export const fixedSchemas: Schema = {
-  ExportTraceServiceResponse: {
+function exportResponse(count: string, what: string): Schema {
+  return {
     type: "object",
     properties: {
       partialSuccess: {
         type: "object",
-        description: "Absent when every span was stored.",
+        description: `Absent when every ${what} was stored.`,
         properties: {
-          rejectedSpans: { type: "string", pattern: "^[0-9]+$" },
-          errorMessage: { type: "string", description: "Why, for the first few spans." },
+          [count]: { type: "string", pattern: "^[0-9]+$" },
+          errorMessage: { type: "string", description: `Why, for the first few ${what}s.` },
         },
         additionalProperties: false,
       },
     },
     additionalProperties: false,
-  },
+  };
+}
+
+/** Components that only these routes reference. */
+export const fixedSchemas: Schema = {
+  ExportTraceServiceResponse: exportResponse("rejectedSpans", "span"),
+  ExportLogsServiceResponse: exportResponse("rejectedLogRecords", "log record"),
   Status: {
     type: "object",
     description: "google.rpc.Status",
@@ -48,27 +53,28 @@ const retryAfter: Schema = {
   "retry-after": { description: "Seconds to wait", schema: { type: "integer" } },
 };
 
-const otlp: Schema = {
-  summary: "OTLP over HTTP, in Protobuf or JSON.",
-  requestBody: {
-    required: true,
-    content: { [protobufType]: { schema: bytes }, [jsonType]: { schema: { type: "object" } } },
-  },
-  responses: {
-    200: otlpAnswer(
-      "Success, or partialSuccess with the count of rejected spans",
-      "ExportTraceServiceResponse",
-    ),
-    400: otlpAnswer("The body is no export request, or its content type is unknown", "Status"),
-    404: { $ref: "#/components/responses/NotFound" },
-    413: otlpAnswer("The body is too large, after inflating", "Status"),
-    503: {
-      ...otlpAnswer("Nothing is stored for certain; send again", "Status"),
-      headers: retryAfter,
+/** Returns the operation of a signal of OTLP; `response` is the name of its response's schema. */
+function exportOperation(response: string, bodyBytesMax: number): Schema {
+  return {
+    summary: "OTLP over HTTP, in Protobuf or JSON.",
+    "x-body-bytes-max": bodyBytesMax,
+    requestBody: {
+      required: true,
+      content: { [protobufType]: { schema: bytes }, [jsonType]: { schema: { type: "object" } } },
     },
-    default: otlpAnswer("Any other failure", "Status"),
-  },
-};
+    responses: {
+      200: otlpAnswer("Success, or partialSuccess with the count of what was left out", response),
+      400: otlpAnswer("The body is no export request, or its content type is unknown", "Status"),
+      404: { $ref: "#/components/responses/NotFound" },
+      413: otlpAnswer("The body is too large, after inflating", "Status"),
+      503: {
+        ...otlpAnswer("Nothing is stored for certain; send again", "Status"),
+        headers: retryAfter,
+      },
+      default: otlpAnswer("Any other failure", "Status"),
+    },
+  };
+}
 
 function page(summary: string, responses: Schema): Schema {
   return { get: { summary, security: [], responses } };
@@ -110,8 +116,15 @@ const unavailable = jsonAnswer("The service cannot do its work now", {
 
 /** Returns the paths of these routes. */
 export function fixedPaths({ traces }: BodyLimits): Schema {
-  const bounded = { post: { ...otlp, "x-body-bytes-max": traces } };
-  return { "/opentelemetry/v1/traces": bounded, "/v1/traces": bounded, ...operatorPaths };
+  const ofTraces = { post: exportOperation("ExportTraceServiceResponse", traces) };
+  const ofLogs = { post: exportOperation("ExportLogsServiceResponse", traces) };
+  return {
+    "/opentelemetry/v1/traces": ofTraces,
+    "/v1/traces": ofTraces,
+    "/opentelemetry/v1/logs": ofLogs,
+    "/v1/logs": ofLogs,
+    ...operatorPaths,
+  };
 }
 
 const operatorPaths: Schema = {

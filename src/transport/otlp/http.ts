@@ -1,38 +1,26 @@
 // OTLP over HTTP: decodes request bodies to messages, and encodes answers and errors in the
 // encoding of the request. Source: OpenTelemetry protocol, "OTLP/HTTP".
 
-import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { create, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import {
-  ExportTraceServiceRequestSchema,
-  ExportTraceServiceResponseSchema,
-  type ExportTraceServiceRequest,
-  type ExportTraceServiceResponse,
-} from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
-import type { RejectedSpan } from "../../tracing/spans/span.ts";
 import { decodeJson } from "../../base/decode/json.ts";
 import { decodeProtobuf } from "../decode/protobuf.ts";
-import { readJsonRequest } from "./json.ts";
-
-export type TraceRequest = {
-  readonly request: ExportTraceServiceRequest;
-  /** Unreadable spans of a JSON body; always empty for Protobuf. */
-  readonly rejected: readonly RejectedSpan[];
-};
+import type { ReadRequest, Signal } from "./signals.ts";
 
 /**
  * Reads an export request in the encoding of its content type. Fails with MALFORMED_BODY if the
  * body is not valid or the content type is neither JSON nor Protobuf, and with BODY_TOO_LARGE or
  * OVERLOADED if there is no memory for it.
  */
-export async function parseTraceRequest(
+export async function parseExportRequest(
+  { method, readJson }: Signal,
   contentType: string,
   body: Buffer,
   memory: Reservation,
-): Promise<TraceRequest> {
+): Promise<ReadRequest> {
   const encoding = encodingOf(contentType);
   if (encoding === undefined) {
     throw new ServiceError(
@@ -43,10 +31,10 @@ export async function parseTraceRequest(
   if (encoding === "json") {
     const json = await decodeJson(body, memory);
     memory.shrink(body.length);
-    return readJsonRequest(json, memory);
+    return readJson(json, memory);
   }
-  // Span ids are views of the body, so the body counts until the call is over.
-  const request = await decodeProtobuf(ExportTraceServiceRequestSchema, body, memory);
+  // Ids of spans are views of the body, so the body counts until the call is over.
+  const request = await decodeProtobuf(method.input, body, memory);
   return { request, rejected: [] };
 }
 
@@ -56,13 +44,14 @@ export type Encoded = { readonly contentType: string; readonly body: Uint8Array<
 /**
  * Encodes the answer in the encoding of the request, or in Protobuf if its content type is unknown.
  */
-export function formatTraceResponse(
+export function formatExportResponse(
+  { method }: Signal,
   contentType: string,
-  response: ExportTraceServiceResponse,
+  response: Message,
 ): Encoded {
   return encodingOf(contentType) === "json"
-    ? jsonBody(toJsonString(ExportTraceServiceResponseSchema, response))
-    : protobufBody(toBinary(ExportTraceServiceResponseSchema, response));
+    ? jsonBody(toJsonString(method.output, response))
+    : protobufBody(toBinary(method.output, response));
 }
 
 /** RPC code in the `google.rpc.Status` of an HTTP status. */
@@ -78,7 +67,7 @@ const codes: Readonly<Record<number, Code>> = {
 };
 
 /** Encodes an error as the `google.rpc.Status` that OTLP requires; `message` may be empty. */
-export function formatTraceError(contentType: string, status: number, message: string): Encoded {
+export function formatExportError(contentType: string, status: number, message: string): Encoded {
   const body = create(StatusSchema, { code: codes[status] ?? Code.Internal, message });
   return encodingOf(contentType) === "json"
     ? jsonBody(toJsonString(StatusSchema, body))

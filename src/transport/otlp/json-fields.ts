@@ -15,6 +15,11 @@ export function pick(source: JsonObject, camel: string, snake: string): JsonValu
   return source[camel] ?? source[snake] ?? undefined;
 }
 
+export function asObject(value: JsonValue, name: string): JsonObject {
+  if (!isJsonObject(value)) throw new FieldError(`${name} must be an object`);
+  return value;
+}
+
 export function readText(value: JsonValue | undefined, name: string): string {
   if (value === undefined) return "";
   if (typeof value !== "string") throw new FieldError(`${name} must be text`);
@@ -69,6 +74,11 @@ export function readUnsigned(value: JsonValue | undefined, name: string): bigint
 function toInteger(value: JsonValue): bigint | undefined {
   if (typeof value === "number") return Number.isInteger(value) ? BigInt(value) : undefined;
   return typeof value === "string" && integer.test(value) ? BigInt(value) : undefined;
+}
+
+/** Reads the value of an attribute or of a log record's body; `key` names it in errors. */
+export function readValue(source: JsonValue | undefined, key: string): AnyValue | undefined {
+  return source === undefined ? undefined : readAnyValue(source, key, 0);
 }
 
 export function readKeyValues(value: JsonValue | undefined, depth = 0): KeyValue[] {

@@ -1,9 +1,8 @@
-// OTLP over HTTP: serves the exporters' paths and calls TraceService.Export as gRPC does. http.ts
+// OTLP over HTTP: serves the exporters' paths and calls the rpc of the signal as gRPC does. http.ts
 // reads and writes the bodies. Source: OTLP specification, OTLP/HTTP; docs/decisions.md, 14, 36.1,
 // 37.1.
 
 import type { ContextValues } from "@connectrpc/connect";
-import type { ExportTraceServiceResponse } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
 import { outcomes } from "../../base/errors.ts";
 import { accessRuleOf } from "../access-rules.ts";
@@ -18,8 +17,8 @@ import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { hashedMessageBytesMax, setRequestDigest } from "../request-digest.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
 import { isGone } from "../write.ts";
-import { addRejected } from "./handlers.ts";
-import { formatTraceError, formatTraceResponse, parseTraceRequest } from "./http.ts";
+import { formatExportError, formatExportResponse, parseExportRequest } from "./http.ts";
+import { type Signal, signals } from "./signals.ts";
 
 export type OtlpRoute = {
   /** Returns whether a request is an OTLP export. */
@@ -28,19 +27,32 @@ export type OtlpRoute = {
   serve(exchange: Exchange, values: ContextValues): Promise<void>;
 };
 
-const paths: ReadonlySet<string> = new Set(["/opentelemetry/v1/traces", "/v1/traces"]);
+/** Folders of the exporters' paths: `/v1/traces`, `/opentelemetry/v1/traces`. */
+const folders = ["/v1", "/opentelemetry/v1"];
 const protocol = "otlp-http";
 
-export function createOtlpRoute(options: CallOptions, spec: MethodImplSpec): OtlpRoute {
+/** Returns the route of the signals whose rpc is among the specs. */
+export function createOtlpRoute(options: CallOptions, specs: readonly MethodImplSpec[]): OtlpRoute {
+  const routes = new Map<string, Route>();
+  for (const signal of signals) {
+    const spec = specs.find(({ method }) => method === signal.method);
+    if (spec === undefined) continue;
+    for (const folder of folders) routes.set(`${folder}/${signal.name}`, { signal, spec });
+  }
   return {
-    matches: ({ httpMethod, path }) => httpMethod === "POST" && paths.has(path),
-    serve: (exchange, values) => serve(options, spec, exchange, values),
+    matches: ({ httpMethod, path }) => httpMethod === "POST" && routes.has(path),
+    async serve(exchange, values) {
+      const route = routes.get(exchange.path);
+      if (route !== undefined) await serve(options, route, exchange, values);
+    },
   };
 }
 
+type Route = { readonly signal: Signal; readonly spec: MethodImplSpec };
+
 function serve(
   options: CallOptions,
-  spec: MethodImplSpec,
+  { signal, spec }: Route,
   exchange: Exchange,
   values: ContextValues,
 ): Promise<void> {
@@ -53,10 +65,10 @@ function serve(
     answer: async (context, body) => {
       const bytes = await body.read(accessRuleOf(method).bodyClass);
       if (bytes.length > hashedMessageBytesMax) setRequestDigest(exchange, values, bytes);
-      const { request, rejected } = await parseTraceRequest(contentType, bytes, body.memory);
-      const message = await invokeUnary(spec, context, request, options.interceptors);
-      const response = addRejected(message as ExportTraceServiceResponse, rejected);
-      await write(exchange, 200, formatTraceResponse(contentType, response), {
+      const read = await parseExportRequest(signal, contentType, bytes, body.memory);
+      const message = await invokeUnary(spec, context, read.request, options.interceptors);
+      const response = signal.addRejected(message, read.rejected);
+      await write(exchange, 200, formatExportResponse(signal, contentType, response), {
         memory: body.memory,
       });
     },
@@ -79,7 +91,7 @@ async function writeError(
     return;
   }
   const { status } = outcomes[known.reason];
-  const formatted = formatTraceError(contentType, status, publicMessageOf(known));
+  const formatted = formatExportError(contentType, status, publicMessageOf(known));
   await write(exchange, status, formatted, { headers: failureHeadersOf(known), memory });
 }
 

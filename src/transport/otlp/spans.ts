@@ -33,8 +33,8 @@ import {
   type ValueCount,
 } from "./attributes.ts";
 
-const traceIdBytes = 16;
-const spanIdBytes = 8;
+export const traceIdBytes = 16;
+export const spanIdBytes = 8;
 
 /**
  * Maximum time, in the year 2255: microseconds are stored as integers that a double holds exactly.
@@ -171,11 +171,11 @@ function faultOf(span: OtlpSpan): string | undefined {
   );
 }
 
-function lengthFaultOf(name: string, list: readonly unknown[]): string | undefined {
+export function lengthFaultOf(name: string, list: readonly unknown[]): string | undefined {
   return list.length > listItemsMax ? `${name}: has more than ${listItemsMax} items` : undefined;
 }
 
-function isId(bytes: Uint8Array, length: number): boolean {
+export function isId(bytes: Uint8Array, length: number): boolean {
   return bytes.length === length && bytes.some(isNotZero);
 }
 
@@ -195,11 +195,11 @@ function statusOf(code: Status_StatusCode | undefined): Span["status"] {
   return code === Status_StatusCode.OK ? "ok" : "unset";
 }
 
-function toMs(nanoseconds: bigint): number {
+export function toMs(nanoseconds: bigint): number {
   return Number(nanoseconds / 1000n) / 1000;
 }
 
-function toHex(bytes: Uint8Array): string {
+export function toHex(bytes: Uint8Array): string {
   const isBuffer = bytes instanceof Buffer;
   const buffer = isBuffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return buffer.toString("hex");

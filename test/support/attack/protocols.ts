@@ -97,7 +97,9 @@ export async function toHttp(call: Call) {
   const bytes = await compressOnce(encoding, call.body);
   const isStream = method.methodKind !== "unary";
   if (kind === "rest" || kind === "otlp") {
-    const [httpMethod = "", path = ""] = (kind === "rest" ? call.rest : otlpRoute).split(" ");
+    const [httpMethod = "", path = ""] = (kind === "rest" ? call.rest : otlpRouteOf(method)).split(
+      " ",
+    );
     const type = codec === "json" ? "application/json" : "application/x-protobuf";
     const headers = { ...authorization, "content-type": type, "content-encoding": encoding };
     return { method: httpMethod, path, headers, body: bytes };
@@ -118,7 +120,9 @@ export async function toHttp(call: Call) {
   return { method: "POST", path, headers, body };
 }
 
-const otlpRoute = "POST /v1/traces";
+function otlpRouteOf({ parent }: DescMethod): string {
+  return parent.name === "LogsService" ? "POST /v1/logs" : "POST /v1/traces";
+}
 
 const compressed = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 

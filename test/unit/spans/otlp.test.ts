@@ -11,8 +11,9 @@ import {
 import { isWithin, type JsonObject, type JsonValue } from "../../../src/base/json.ts";
 import { nestingDepthMax } from "../../../src/base/limits.ts";
 import { buckets } from "../../../src/tracing/events/event.ts";
-import { formatTraceError, formatTraceResponse } from "../../../src/transport/otlp/http.ts";
-import { addRejected } from "../../../src/transport/otlp/handlers.ts";
+import { formatExportError, formatExportResponse } from "../../../src/transport/otlp/http.ts";
+import { addRejectedSpans } from "../../../src/transport/otlp/partial-success.ts";
+import { traces } from "../../../src/transport/otlp/signals.ts";
 import type { SpanWrites } from "../../../src/tracing/spans/record-spans.ts";
 import { parseTraces, writesOf } from "../../support/spans.ts";
 
@@ -252,8 +253,8 @@ describe("answers", () => {
   const empty = create(ExportTraceServiceResponseSchema);
 
   test("full success is an empty message", async () => {
-    const json = formatTraceResponse("application/json", addRejected(empty, []));
-    const protobuf = formatTraceResponse("application/x-protobuf", empty);
+    const json = formatExportResponse(traces, "application/json", addRejectedSpans(empty, []));
+    const protobuf = formatExportResponse(traces, "application/x-protobuf", empty);
 
     expect(Buffer.from(json.body).toString()).toBe("{}");
     expect(protobuf).toEqual({ contentType: "application/x-protobuf", body: new Uint8Array(0) });
@@ -264,7 +265,11 @@ describe("answers", () => {
       reason: `reason ${String(index)}`,
     }));
 
-    const { body } = formatTraceResponse("application/json", addRejected(empty, rejected));
+    const { body } = formatExportResponse(
+      traces,
+      "application/json",
+      addRejectedSpans(empty, rejected),
+    );
 
     const { partialSuccess } = JSON.parse(Buffer.from(body).toString()) as {
       partialSuccess: { rejectedSpans: string; errorMessage: string };
@@ -274,23 +279,23 @@ describe("answers", () => {
   });
 
   test("rejected spans add up", async () => {
-    const once = addRejected(empty, [{ reason: "a" }]);
+    const once = addRejectedSpans(empty, [{ reason: "a" }]);
 
-    expect(addRejected(once, [{ reason: "b" }]).partialSuccess).toMatchObject({
+    expect(addRejectedSpans(once, [{ reason: "b" }]).partialSuccess).toMatchObject({
       rejectedSpans: 2n,
       errorMessage: "a; b",
     });
   });
 
   test("long reasons are cut", async () => {
-    const { partialSuccess } = addRejected(empty, [{ reason: "x".repeat(10_000) }]);
+    const { partialSuccess } = addRejectedSpans(empty, [{ reason: "x".repeat(10_000) }]);
 
     expect(partialSuccess?.errorMessage.length).toBeLessThan(2_100);
   });
 
   test("errors are a Status in the encoding of the request", async () => {
-    const json = formatTraceError("application/json", 400, "body is no JSON");
-    const protobuf = formatTraceError("application/x-protobuf", 503, "");
+    const json = formatExportError("application/json", 400, "body is no JSON");
+    const protobuf = formatExportError("application/x-protobuf", 503, "");
 
     expect(JSON.parse(Buffer.from(json.body).toString())).toEqual({
       code: 3,

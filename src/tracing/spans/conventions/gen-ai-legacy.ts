@@ -126,12 +126,16 @@ function append(messages: Message[], more: readonly Message[] | undefined): bool
   return true;
 }
 
-const messageEvents: Readonly<Record<string, string>> = {
-  "gen_ai.system.message": "system",
-  "gen_ai.user.message": "user",
-  "gen_ai.assistant.message": "assistant",
-  "gen_ai.tool.message": "tool",
-};
+/** Roles of messages to the model, by the name of their event; of a span or a log. */
+export const messageEvents: ReadonlyMap<string, string> = new Map([
+  ["gen_ai.system.message", "system"],
+  ["gen_ai.user.message", "user"],
+  ["gen_ai.assistant.message", "assistant"],
+  ["gen_ai.tool.message", "tool"],
+]);
+
+/** Name of the event with a message from the model. */
+export const choiceEvent = "gen_ai.choice";
 
 function readMessageEvents(draft: Draft): void {
   const history: Message[] = [];
@@ -139,11 +143,11 @@ function readMessageEvents(draft: Draft): void {
   const takesHistory = !hasHistory(draft);
   const takesReply = !hasReply(draft);
   draft.events = draft.events.filter((event) => {
-    const role = Object.hasOwn(messageEvents, event.name) ? messageEvents[event.name] : undefined;
+    const role = messageEvents.get(event.name);
     if (role !== undefined && takesHistory) {
       return !append(history, readMessage(bodyOf(event, role), role));
     }
-    if (event.name === "gen_ai.choice" && takesReply) {
+    if (event.name === choiceEvent && takesReply) {
       return !append(reply, readMessage(bodyOf(event, "assistant"), "assistant"));
     }
     return true;

@@ -122,8 +122,11 @@ function readDefinitions(tools: JsonValue): JsonValue {
   return Array.isArray(value) ? value.map(parseJsonText) : value;
 }
 
+/** Name of the event with all messages of a call, of a span or a log. */
+export const operationDetails = "gen_ai.client.inference.operation.details";
+
 function isDetails(event: SpanEvent): boolean {
-  return event.name === "gen_ai.client.inference.operation.details";
+  return event.name === operationDetails;
 }
 
 // The event repeats the span's attributes and adds the messages. Values that differ from the span's

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { Health } from "../../../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../../../gen/grpc/reflection/v1/reflection_pb.js";
 import * as alpha from "../../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { LogsService } from "../../../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.js";
 import { TraceService } from "../../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { bodyBytesMaxDefault } from "../../../../src/base/limits.ts";
 import {
@@ -43,6 +44,7 @@ export type Attack = {
 const services: readonly DescService[] = [
   Health,
   TraceService,
+  LogsService,
   ServerReflection,
   // Older clients call it.
   // oxlint-disable-next-line typescript/no-deprecated
@@ -99,8 +101,8 @@ function targetsOf(method: DescMethod): readonly Target[] {
       bytesMax: bodyBytesMaxDefault[bodyClassAt(method, path)],
     })),
   );
-  const overOtlp =
-    method.parent === TraceService ? (["OTLP/HTTP JSON", "OTLP/HTTP Protobuf"] as const) : [];
+  const isOtlp = method.parent === TraceService || method.parent === LogsService;
+  const overOtlp = isOtlp ? (["OTLP/HTTP JSON", "OTLP/HTTP Protobuf"] as const) : [];
   return [...[...overRpc, ...overOtlp].map((protocol) => ({ ...ofRpc, protocol })), ...overRest];
 }
 

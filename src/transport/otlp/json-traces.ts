@@ -1,6 +1,6 @@
-// Reads OTLP JSON to messages by hand, since Protobuf's JSON reader would refuse its hex ids and
-// its senders' liberties. A malformed span is left out; a malformed object around spans fails the
-// request. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
+// Reads the traces of OTLP JSON to messages by hand, since Protobuf's JSON reader would refuse its
+// hex ids and its senders' liberties. A malformed span is left out; a malformed object around spans
+// fails the request. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import {
@@ -31,6 +31,7 @@ import { messageBytesOf } from "../decode/json-message.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
 import { type RejectedSpan } from "../../tracing/spans/span.ts";
 import {
+  asObject,
   FieldError,
   pick,
   readBytes,
@@ -45,7 +46,7 @@ import {
  * Reads an export request. Fails with MALFORMED_BODY if it is not an object of that form, and with
  * BODY_TOO_LARGE or OVERLOADED if there is no memory for its spans.
  */
-export async function readJsonRequest(
+export async function readJsonTraces(
   root: unknown,
   memory: Reservation,
 ): Promise<{
@@ -211,9 +212,4 @@ function readCount(source: JsonObject): number {
 
 function count(value: JsonValue | undefined): number {
   return Number(readUnsigned(value, "count"));
-}
-
-function asObject(value: JsonValue, name: string): JsonObject {
-  if (!isJsonObject(value)) throw new FieldError(`${name} must be an object`);
-  return value;
 }

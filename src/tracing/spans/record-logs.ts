@@ -1,0 +1,233 @@
+// Records the messages that instrumentations send as log records of a model's call: they become
+// inputs and outputs of the event of the call's span, which may be stored before or after them.
+// Source: OpenTelemetry semantic conventions, gen-ai-events; docs/otlp.md, "Messages in logs".
+
+import type { Reservation } from "../../base/byte-budget.ts";
+import { ServiceError } from "../../base/errors.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import { isJsonArray } from "../../base/json.ts";
+import { addedHistoryBytesMax, ingestionTimeoutMs } from "../../base/limits.ts";
+import { createPacer } from "../../base/pacer.ts";
+import { runPaced, type Steps } from "../../base/paced.ts";
+import { quoteText } from "../../base/quote-text.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { EventWrite } from "../events/event.ts";
+import { weighFields } from "../events/event-limits.ts";
+import { type History, readHistories } from "../events/history-store.ts";
+import type { Recorder } from "../events/record.ts";
+import { genAi, operationDetails } from "./conventions/gen-ai.ts";
+import { choiceEvent, genAiLegacy, messageEvents } from "./conventions/gen-ai-legacy.ts";
+import { createDraft } from "./draft.ts";
+import { compileFields, placeFields } from "./fields.ts";
+import { deriveEventId } from "./identity.ts";
+import type { RejectedLog, Span, SpanEvent, SpanLog } from "./span.ts";
+import { isSameJson } from "./values.ts";
+
+export type SpanLogs = {
+  /**
+   * Stores the messages of every valid record and resolves after commit with the reasons for the
+   * others. Messages whose span is not stored yet wait for it, unseen. Sending the last request
+   * again changes nothing. Throws OVERLOADED if the messages do not fit into memory, and
+   * DATABASE_UNAVAILABLE past the deadline, after which the calls stored before it stay.
+   */
+  record(
+    projectId: ProjectId,
+    logs: readonly SpanLog[],
+    options: SpanLogsOptions,
+  ): Promise<readonly RejectedLog[]>;
+};
+
+export type SpanLogsOptions = {
+  /** Organization of the project; absent if unknown. */
+  readonly organization?: string | undefined;
+  /** Memory of the call. */
+  readonly memory: Pick<Reservation, "grow" | "bytes" | "holder">;
+};
+
+/** Maximum calls whose earlier messages are read at once. */
+const appendedMax = 100;
+
+export function createSpanLogs({
+  database,
+  recorder,
+}: {
+  readonly database: Database;
+  readonly recorder: Pick<Recorder, "record">;
+}): SpanLogs {
+  async function store(
+    projectId: ProjectId,
+    calls: readonly CallLogs[],
+    { organization, memory }: SpanLogsOptions,
+  ): Promise<readonly RejectedLog[]> {
+    if (calls.length === 0) return [];
+    const writes = calls.map(({ write }) => write);
+    const costs = calls.map(({ cost }) => cost);
+    const origin = { bytes: memory.bytes(), organization };
+    const refused = await recorder.record(projectId, writes, { kind: "enrich", costs, ...origin });
+    return Array.from(refused, ([index, cause]) => rejectCall(calls[index], cause));
+  }
+
+  /**
+   * Stores calls whose messages may come in several requests, as a processor sends them that does
+   * not gather records: messages that are not among those stored are added to them.
+   */
+  function append(
+    projectId: ProjectId,
+    calls: readonly CallLogs[],
+    options: SpanLogsOptions,
+  ): Promise<readonly RejectedLog[]> {
+    const run = async (): Promise<readonly RejectedLog[]> => {
+      const ids = calls.map(({ write }) => write.event_id);
+      const histories = await readHistories(database.sql(), projectId, ids);
+      const rejected: RejectedLog[] = [];
+      const grown = calls.flatMap((call) => {
+        const before = histories.get(call.write.event_id);
+        const added = before === undefined ? call : addHistory(call, before);
+        if (!("reason" in added)) return [added];
+        rejected.push(added);
+        return [];
+      });
+      return [...rejected, ...(await store(projectId, grown, options))];
+    };
+    return database.transaction(run, { owner: projectId });
+  }
+
+  return {
+    async record(projectId, logs, options) {
+      const startMs = Date.now();
+      const steps = toCalls(logs, options);
+      const { calls, rejected } = await runPaced(steps, createPacer(options.memory.holder));
+      const whole = calls.filter(({ isPart }) => !isPart);
+      const parts = calls.filter(({ isPart }) => isPart);
+      const unstored = [...rejected, ...(await store(projectId, whole, options))];
+      for (let at = 0; at < parts.length; at += appendedMax) {
+        if (Date.now() - startMs > ingestionTimeoutMs) {
+          const cause = `not stored in ${ingestionTimeoutMs} ms`;
+          throw new ServiceError("DATABASE_UNAVAILABLE", cause);
+        }
+        const some = parts.slice(at, at + appendedMax);
+        unstored.push(...(await append(projectId, some, options)));
+      }
+      return unstored;
+    },
+  };
+}
+
+/** Messages of one call. */
+type CallLogs = {
+  readonly spanId: string;
+  readonly write: EventWrite;
+  readonly cost: number;
+  /** Whether the history may go on in another request. */
+  readonly isPart: boolean;
+};
+
+function rejectCall(call: CallLogs | undefined, cause: string): RejectedLog {
+  return { reason: `log records of span ${call?.spanId}: ${cause}` };
+}
+
+/** Returns the call with the messages of `before` ahead of its own, unless it repeats them. */
+function addHistory(call: CallLogs, before: History): CallLogs | RejectedLog {
+  const { inputs = {} } = call.write;
+  const own = inputs["chat_history"];
+  if (own === undefined || !isJsonArray(own)) return call;
+  if (before === "too long") {
+    const cause = `has more than ${addedHistoryBytesMax} bytes of messages already`;
+    return rejectCall(call, `${cause}: send those of a call in one request`);
+  }
+  const isRepeated =
+    before.length >= own.length && isSameJson(before.slice(before.length - own.length), own);
+  const chat_history = isRepeated ? before : [...before, ...own];
+  const write = { ...call.write, inputs: { ...inputs, chat_history } };
+  const weighed = weighFields(write);
+  return "fault" in weighed ? rejectCall(call, weighed.fault) : { ...call, write, ...weighed };
+}
+
+/** Bytes of memory of a value of an event, in addition to its text. */
+const valueBytes = 64;
+
+function* toCalls(
+  logs: readonly SpanLog[],
+  { memory }: SpanLogsOptions,
+): Steps<{ readonly calls: readonly CallLogs[]; readonly rejected: readonly RejectedLog[] }> {
+  const rejected: RejectedLog[] = [];
+  const bySpan = new Map<string, SpanLog[]>();
+  for (const log of logs) {
+    const { traceId, spanId, event } = log;
+    if (isMessages(event)) {
+      const key = `${traceId} ${spanId}`;
+      const others = bySpan.get(key);
+      if (others === undefined) bySpan.set(key, [log]);
+      else others.push(log);
+    } else {
+      const reason =
+        "is not an event of the GenAI conventions with messages, and others are not stored";
+      rejected.push({ reason: `log record ${quoteText(event.name)}: ${reason}` });
+    }
+    yield;
+  }
+  const calls: CallLogs[] = [];
+  for (const ofSpan of bySpan.values()) {
+    const [first] = ofSpan;
+    if (first === undefined) continue;
+    const events = ofSpan.map(({ event }) => event);
+    const { traceId, spanId } = first;
+    const write = { event_id: deriveEventId(traceId, spanId), ...readBuckets(first, events) };
+    const weighed = weighFields(write);
+    const isPart = events.some(({ name }) => messageEvents.has(name));
+    if ("fault" in weighed) {
+      rejected.push({ reason: `log records of span ${spanId}: ${weighed.fault}` });
+    } else {
+      memory.grow(weighed.values * valueBytes);
+      calls.push({ spanId, write, cost: weighed.cost, isPart });
+    }
+    yield;
+  }
+  return { calls, rejected };
+}
+
+function isMessages({ name }: SpanEvent): boolean {
+  return name === operationDetails || name === choiceEvent || messageEvents.has(name);
+}
+
+/** Conventions whose events carry messages. */
+const conventions = [genAi, genAiLegacy];
+
+/** The span's own attributes fill single fields. */
+const noFields = compileFields([]);
+
+function readBuckets(
+  { traceId, spanId }: SpanLog,
+  events: readonly SpanEvent[],
+): Pick<EventWrite, "inputs" | "outputs" | "config"> {
+  const draft = createDraft(bareSpan({ traceId, spanId, events }), "model", { hasUsage: false });
+  for (const convention of conventions) convention.prepare?.(draft);
+  placeFields(draft, noFields);
+  for (const convention of conventions) convention.read?.(draft);
+  const { inputs, outputs, config } = draft.buckets;
+  const { tools } = config;
+  return {
+    ...(Object.keys(inputs).length > 0 && { inputs }),
+    ...(Object.keys(outputs).length > 0 && { outputs }),
+    ...(tools !== undefined && { config: { tools } }),
+  };
+}
+
+function bareSpan(parts: Pick<Span, "traceId" | "spanId" | "events">): Span {
+  return {
+    parentSpanId: undefined,
+    traceState: "",
+    name: "",
+    kind: undefined,
+    startMs: 0,
+    endMs: undefined,
+    status: "unset",
+    statusMessage: "",
+    attributes: new Map(),
+    links: [],
+    dropped: { attributes: 0, events: 0, links: 0 },
+    scope: { name: "", version: "", attributes: new Map() },
+    resource: new Map(),
+    ...parts,
+  };
+}

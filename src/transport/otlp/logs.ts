@@ -1,0 +1,75 @@
+// Converts OTLP log records to the logs of spans: ids to hex, nanoseconds to milliseconds, typed
+// values to JSON. A record that belongs to no stored span is left out, with its reason.
+// Source: OpenTelemetry protocol, logs.proto.
+
+import type { ExportLogsServiceRequest } from "../../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.js";
+import type { LogRecord } from "../../../gen/opentelemetry/proto/logs/v1/logs_pb.js";
+import type { Steps } from "../../base/paced.ts";
+import { quoteText } from "../../base/quote-text.ts";
+import type { RejectedLog, SpanLog } from "../../tracing/spans/span.ts";
+import { AttributeError, createValueCount, readAttributes } from "./attributes.ts";
+import { isId, lengthFaultOf, spanIdBytes, toHex, toMs, traceIdBytes } from "./spans.ts";
+
+/** Flag of a span that is exported. Source: W3C Trace Context, "Sampled flag". */
+const sampledFlag = 1;
+
+/** Returns the logs of a request in order, and the reasons for the records left out. */
+export function* readLogs(request: ExportLogsServiceRequest): Steps<{
+  readonly logs: readonly SpanLog[];
+  readonly rejected: readonly RejectedLog[];
+}> {
+  const logs: SpanLog[] = [];
+  const rejected: RejectedLog[] = [];
+  for (const { scopeLogs } of request.resourceLogs) {
+    for (const { logRecords } of scopeLogs) {
+      for (const record of logRecords) {
+        const read = readLog(record);
+        if ("reason" in read) {
+          rejected.push({ reason: `log record ${quoteText(nameOf(record))}: ${read.reason}` });
+        } else logs.push(read);
+        yield;
+      }
+    }
+  }
+  return { logs, rejected };
+}
+
+function readLog(record: LogRecord): SpanLog | RejectedLog {
+  const reason = faultOf(record);
+  if (reason !== undefined) return { reason };
+  const { attributes, body, timeUnixNano, observedTimeUnixNano } = record;
+  const time = timeUnixNano === 0n ? observedTimeUnixNano : timeUnixNano;
+  const fields = body?.value.case === "kvlistValue" ? body.value.value.values : [];
+  try {
+    return {
+      traceId: toHex(record.traceId),
+      spanId: toHex(record.spanId),
+      event: {
+        name: nameOf(record),
+        timeMs: time === 0n ? undefined : toMs(time),
+        attributes: readAttributes([...attributes, ...fields], createValueCount()),
+      },
+    };
+  } catch (error) {
+    if (error instanceof AttributeError) return { reason: error.message };
+    throw error;
+  }
+}
+
+// Senders of earlier versions name the event by an attribute.
+function nameOf({ eventName, attributes }: LogRecord): string {
+  if (eventName !== "") return eventName;
+  const named = attributes.find(({ key }) => key === "event.name")?.value?.value;
+  return named?.case === "stringValue" ? named.value : "";
+}
+
+function faultOf({ traceId, spanId, flags, attributes, body }: LogRecord): string | undefined {
+  if (!isId(traceId, traceIdBytes) || !isId(spanId, spanIdBytes)) {
+    return "has no trace id and span id, and only the messages of a span are stored";
+  }
+  if ((flags & sampledFlag) === 0) {
+    return "its flags say that its span is not sampled, and so not sent";
+  }
+  const fields = body?.value.case === "kvlistValue" ? body.value.value.values : [];
+  return lengthFaultOf("attributes", attributes) ?? lengthFaultOf("body", fields);
+}
