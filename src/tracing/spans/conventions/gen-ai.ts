@@ -91,18 +91,19 @@ function readReasons({ buckets: { metadata } }: Draft): void {
 }
 
 function readHistory(draft: Draft): void {
-  const input = parseJsonText(draft.left.get("gen_ai.input.messages") ?? null);
   const system = parseJsonText(draft.left.get("gen_ai.system_instructions") ?? null);
   const instructions = readInstructions(system);
+  // Runs of agents of Rig have what was asked under the name of earlier conventions.
+  const isOfRig = instructions.length > 0 && !draft.left.has("gen_ai.input.messages");
+  const inputKey = isOfRig ? "gen_ai.prompt" : "gen_ai.input.messages";
+  const input = parseJsonText(draft.left.get(inputKey) ?? null);
   const messages = readMessages(input, "user");
   if (messages === undefined && instructions.length === 0) return;
   // The OpenAI Agents SDK's instrumentation has the instructions in both.
   const isRepeated = isSameJson(instructions, messages?.slice(0, instructions.length));
   const history = [...(isRepeated ? [] : instructions), ...(messages ?? [])];
   if (!placeHistory(draft, history)) return;
-  if (messages !== undefined && isOnlyMessages(input)) {
-    draft.left.delete("gen_ai.input.messages");
-  }
+  if (messages !== undefined && isOnlyMessages(input)) draft.left.delete(inputKey);
   if (instructions.length > 0 && isOnlyMessages(system)) {
     draft.left.delete("gen_ai.system_instructions");
   }
