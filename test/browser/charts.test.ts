@@ -283,6 +283,22 @@ describe("a dashboard", () => {
     expect(inner?.y).toBeGreaterThanOrEqual(outer?.y ?? Infinity);
   });
 
+  test("shows the names of its large numbers whole", async () => {
+    const { page } = await app.open(path("charts?dashboard=overview"));
+    for (const name of ["Calls of models", "Error rate", "Cost", "Slow calls"]) {
+      const tile = page.getByRole("region", { name, exact: true });
+      const list = tile.locator(".scalars");
+      await list.getByRole("button").waitFor();
+
+      const cutPx = await list.evaluate(
+        (one: { readonly scrollHeight: number; readonly clientHeight: number }) =>
+          one.scrollHeight - one.clientHeight,
+      );
+
+      expect(cutPx).toBe(0);
+    }
+  });
+
   test("has the focus back at its menu once a dialog of that closes", async () => {
     const { page } = await app.open(path("charts?dashboard=overview"));
     const menu = page.getByRole("button", { name: "Overview", exact: true });
