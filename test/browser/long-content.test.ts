@@ -239,7 +239,9 @@ describe("a session that is read anew", () => {
 describe("names as long as the service takes", () => {
   const long = "n".repeat(200);
 
-  async function sendLongNames(): Promise<Readonly<Record<"prompt" | "queue", string>>> {
+  async function sendLongNames(): Promise<
+    Readonly<Record<"prompt" | "queue" | "dashboard", string>>
+  > {
     const call = (path: string, body: unknown) =>
       app.call("POST", path, body) as Promise<Record<string, never>>;
     await call("/v1/runs", { run_id: "long-run", name: long, status: "completed" });
@@ -257,6 +259,7 @@ describe("names as long as the service takes", () => {
           error: "the bank answered 503",
           inputs: {},
           outputs: { role: long, content: "hello\n".repeat(200) },
+          user_properties: { customer: long },
         },
       ],
     });
@@ -274,7 +277,34 @@ describe("names as long as the service takes", () => {
       provider: "openai",
       parameters: { call_type: "chat", model: "gpt-5", template },
     });
-    return { queue: String(queue["queue"]?.["id"]), prompt: String(prompt["insertedId"]) };
+    const shown = { kind: "categorical", measures: [{ metric: "event_count" }] };
+    const chart = await call("/v1/charts", {
+      name: long,
+      metric: "event_count",
+      shown: { ...shown, split_by: "user_properties.customer" },
+    });
+    const calls = await call("/v1/charts", {
+      name: "Calls",
+      metric: "event_count",
+      shown: { ...shown, kind: "time_series", split_by: "user_properties.customer" },
+    });
+    const dashboard = await call("/v1/dashboards", {
+      name: long,
+      layout: {
+        tiles: [chart, calls].map(({ data }, at) => ({
+          chart_id: data?.["id"],
+          x: at * 4,
+          y: 0,
+          w: 4,
+          h: 5,
+        })),
+      },
+    });
+    return {
+      queue: String(queue["queue"]?.["id"]),
+      prompt: String(prompt["insertedId"]),
+      dashboard: String(dashboard["data"]?.["id"]),
+    };
   }
 
   test("stay within their cards, heads and fields", async () => {
@@ -288,6 +318,8 @@ describe("names as long as the service takes", () => {
       [`prompts/${ids.prompt}`, "Variables"],
       [`queues/${ids.queue}/annotate`, "0 of 1 given"],
       ["traces/long-names?event=failed&tab=messages", "the bank answered 503"],
+      ["traces/long-names?event=failed&tab=scores", "Ground truth"],
+      [`charts?dashboard=${ids.dashboard}`, "Calls"],
     ] as const) {
       await page.goto(`${app.projectUrl}/${place}`);
       await page.getByText(shows).first().waitFor();
@@ -296,16 +328,40 @@ describe("names as long as the service takes", () => {
         .first()
         .waitFor({ state: "attached" });
       await page.locator(".loading, .skeleton").first().waitFor({ state: "detached" });
-      await picture(`long-names-${place.split("/")[0]}`);
+      await picture(`long-names-${place.split(/[/?]/)[0]}`);
       const wrong = [...(await findSideways(page)), ...(await findOverlaps(page))];
       found.push(...wrong.map((one) => `${place}: ${one}`));
     }
 
     expect(found).toEqual([]);
+    // The page of the last place is the dashboard.
+    const legend = page.locator(".chart-legend");
+    await legend.getByText(long).waitFor();
+    expect(await legend.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
     // The error of a reviewed event keeps its height above a long answer.
     await page.goto(`${app.projectUrl}/queues/${ids.queue}/annotate`);
     const error = page.getByRole("group", { name: "Error of the event" });
     expect((await error.boundingBox())?.height).toBeGreaterThan(40);
+  });
+
+  test("stay within the page of an alert", async () => {
+    const { page } = await app.open("/app/components");
+    const alert = {
+      id: "long-alert",
+      name: long,
+      description: long,
+      projections: ["duration"],
+      thresholds: { critical: { operator: "greater_than", value: 1 } },
+      frequency: "HOURLY",
+    };
+    await page.route("**/GetAlert*", (route) =>
+      route.fulfill({ json: { success: true, data: alert } }),
+    );
+    await page.goto(`${app.projectUrl}/alerts/long-alert`);
+    const facts = page.getByRole("region", { name: "Condition" });
+    await facts.waitFor();
+
+    expect(await facts.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
   });
 
   test("stay within the title of a dialog", async () => {

@@ -58,7 +58,9 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
       <div className="chart-legend">
         {series.map((one, index) => (
           <span key={one.label} data-color={one.color ?? (index % 6) + 1}>
-            {one.label}
+            <span className="truncate" title={one.label}>
+              {one.label}
+            </span>
           </span>
         ))}
         {hasOwnNumbers ? null : (
