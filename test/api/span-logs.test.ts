@@ -198,6 +198,26 @@ describe("messages in logs", () => {
     });
   });
 
+  test("without contents, as where they are not captured, leave those of the span", async () => {
+    const call = aCall();
+    await call.sendSpan();
+    await sendLogs(...Object.values(messagesOf(call)));
+    const tool_calls = [{ id: "call_1", type: "function", function: { name: "weather" } }];
+
+    const answer = await sendLogs(
+      call.log("gen_ai.system.message", {}),
+      call.log("gen_ai.user.message", {}),
+      call.log("gen_ai.assistant.message", { tool_calls }),
+      call.log("gen_ai.choice", { index: 0, message: { role: "assistant", tool_calls } }),
+    );
+
+    expect(answer).toMatchObject({ status: 200, json: {} });
+    const { inputs, outputs } = await readEvent(call.eventId);
+    expect(inputs).toMatchObject({ chat_history: history });
+    expect(outputs).toMatchObject(reply);
+    expect(outputs).not.toHaveProperty("tool_calls");
+  });
+
   test("past the size to which messages are added are rejected, and the others stay", async () => {
     const call = aCall();
     const { user } = messagesOf(call);

@@ -5,7 +5,7 @@
 import type { Reservation } from "../../base/byte-budget.ts";
 import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
-import { isJsonArray } from "../../base/json.ts";
+import { isJsonArray, isJsonObject, type JsonValue } from "../../base/json.ts";
 import { addedHistoryBytesMax, ingestionTimeoutMs } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import { runPaced, type Steps } from "../../base/paced.ts";
@@ -172,7 +172,9 @@ function* toCalls(
     if (first === undefined) continue;
     const events = ofSpan.map(({ event }) => event);
     const { traceId, spanId } = first;
-    const write = { event_id: deriveEventId(traceId, spanId), ...readBuckets(first, events) };
+    const told = readBuckets(first, events);
+    if (Object.keys(told).length === 0) continue;
+    const write = { event_id: deriveEventId(traceId, spanId), ...told };
     const weighed = weighFields(write);
     const isPart = events.some(({ name }) => messageEvents.has(name));
     if ("fault" in weighed) {
@@ -206,11 +208,29 @@ function readBuckets(
   for (const convention of conventions) convention.read?.(draft);
   const { inputs, outputs, config } = draft.buckets;
   const { tools } = config;
+  const history = inputs["chat_history"];
+  const hasInputs = isJsonArray(history) && !history.every(isBare);
   return {
-    ...(Object.keys(inputs).length > 0 && { inputs }),
-    ...(Object.keys(outputs).length > 0 && { outputs }),
+    ...(hasInputs && { inputs }),
+    ...(!isBare(outputs) && { outputs }),
     ...(tools !== undefined && { config: { tools } }),
   };
+}
+
+/** Keys of a message that stay where a program does not let its instrumentation send contents. */
+const bareKeys: ReadonlySet<string> = new Set(["role", "tool_call_id", "finish_reason"]);
+
+/** Returns whether a message has no content, nor arguments of the calls in it. */
+function isBare(message: JsonValue): boolean {
+  if (!isJsonObject(message)) return false;
+  return Object.entries(message).every(([key, value]) =>
+    key === "tool_calls" && isJsonArray(value) ? value.every(isBareCall) : bareKeys.has(key),
+  );
+}
+
+function isBareCall(call: JsonValue): boolean {
+  const called = isJsonObject(call) ? call["function"] : undefined;
+  return called !== undefined && isJsonObject(called) && called["arguments"] === undefined;
 }
 
 function bareSpan(parts: Pick<Span, "traceId" | "spanId" | "events">): Span {
