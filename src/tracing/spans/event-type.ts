@@ -201,6 +201,7 @@ export function inferEventType(span: Span): EventType {
     typeFromBraintrust(span) ??
     typeFromVercelOperation(span) ??
     typeFromTellingAttributes(span) ??
+    typeFromLiteLlm(span) ??
     typeFromName(span) ??
     "tool"
   );
@@ -225,6 +226,11 @@ function typeFromGoogleAdk({ scope, name, attributes }: Span): EventType | undef
     attributes.get("gen_ai.operation.name") === "generate_content" &&
     !attributes.has("gen_ai.provider.name");
   return isInner || name === "invocation" ? "chain" : undefined;
+}
+
+// LiteLLM puts what it sent to the provider on a span inside that of the call.
+function typeFromLiteLlm({ name }: Span): EventType | undefined {
+  return name === "raw_gen_ai_request" ? "chain" : undefined;
 }
 
 function typeFromEvidence(span: Span): EventType | undefined {

@@ -89,6 +89,7 @@ describe("inferEventType", () => {
     { attributes: {}, name: "POST /api/chat http send", want: "tool" },
     { attributes: {}, name: "GET https://api.mistral.ai/v1/models", want: "tool" },
     { attributes: {}, name: "call openai/gpt-4o", want: "model" },
+    { attributes: { "llm.openai.model": "m" }, name: "raw_gen_ai_request", want: "chain" },
     { attributes: {}, name: "chatter", want: "tool" },
     { attributes: {}, want: "tool" },
   ])("$attributes $name is a $want", ({ attributes, name = "step", want }) => {
