@@ -166,7 +166,14 @@ function toBody(body: ServiceCall["body"]): RequestInit {
 /** Returns why a call got no answer, such as `connect ECONNREFUSED 127.0.0.1:8080`. */
 export function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
-  return cause instanceof Error ? cause.message : message;
+  if (!(cause instanceof Error)) return message;
+  // OpenSSL's message is a line of its own source.
+  if (codeOf(cause) === "ERR_SSL_WRONG_VERSION_NUMBER") return "it speaks no TLS: is it http://?";
+  return cause.message;
+}
+
+function codeOf(error: Error): unknown {
+  return "code" in error ? error.code : undefined;
 }
 
 /** Returns what an error's answer says; the code of one without a message, such as a 503. */

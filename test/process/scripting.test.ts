@@ -365,6 +365,16 @@ test.each([
   }
 });
 
+test("https:// before a port without TLS is said as such", async () => {
+  const url = (await givenNoWaggle({ status: 200, headers: {} })).replace("http:", "https:");
+
+  const key = join(folder, "key");
+  const got = await run("runs", "list", "--url", url, "--key-file", key).ended();
+
+  const output = `waggle: ${url} cannot be reached: it speaks no TLS: is it http://?\n`;
+  expect(got).toEqual({ code: 1, output });
+});
+
 test("a balancer's page is no wrong address: its status is said", async () => {
   const url = await givenNoWaggle({ status: 503, headers: { "content-type": "text/html" } });
 
