@@ -7,6 +7,9 @@ import { givenApp, looks } from "./support/given-app.ts";
 
 const app = givenApp();
 
+/** An element of the page. */
+type Shown = { readonly offsetHeight: number };
+
 describe("the API reference", () => {
   test.each(looks)("lists every service, $theme and $size", async (look) => {
     const { page, inspect } = await app.open("/reference", look);
@@ -73,6 +76,20 @@ describe("the docs", () => {
 
     expect(page.url()).toContain("/reference/docs/charts");
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  });
+
+  test("are printed whole, without what leads elsewhere", async () => {
+    const { page } = await app.open("/reference/docs/web");
+    await page.getByRole("heading", { name: "The web app", level: 1 }).first().waitFor();
+    const links = page.getByRole("navigation");
+    await links.first().waitFor();
+
+    await page.emulateMedia({ media: "print" });
+
+    expect((await page.pdf({ format: "A4", pageRanges: "2" })).length).toBeGreaterThan(0);
+    expect(await links.evaluateAll((all) => all.map((one) => (one as Shown).offsetHeight))).toEqual(
+      Array.from({ length: await links.count() }, () => 0),
+    );
   });
 
   test("say when there is no such page, and lead to the app", async () => {

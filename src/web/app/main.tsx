@@ -6,6 +6,7 @@ import "@fontsource-variable/inter/wght.css";
 import "./design/tokens.css";
 import "./design/base.css";
 import "./design/forced-colors.css";
+import "./design/print.css";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
