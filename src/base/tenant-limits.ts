@@ -68,7 +68,7 @@ export const evaluatedBytesMax = 128 * MB;
 export const sandboxWaitMsMax = 10_000;
 export const sandboxWaitingPerPlaceMax = 8;
 
-/** Maximum time until code is checked, and maximum waiting checks. */
+/** Maximum time that code waits for its turn to be checked, and maximum waiting checks. */
 export const inspectionWaitMsMax = 30_000;
 export const inspectionsWaitingMax = 200;
 
