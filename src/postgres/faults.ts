@@ -19,8 +19,9 @@ const connectionCodes: ReadonlySet<string> = new Set([
 
 /**
  * Codes: admin_shutdown, crash_shutdown, cannot_connect_now; too_many_connections, disk_full,
- * out_of_memory; read_only_sql_transaction, from a standby before it takes over; deadlock_detected
- * and serialization_failure, if the retries in database.ts are used up.
+ * out_of_memory; system_error and io_error, from a disk that fails; read_only_sql_transaction,
+ * from a standby before it takes over; deadlock_detected and serialization_failure, if the retries
+ * in database.ts are used up.
  */
 const serverCodes: ReadonlySet<string> = new Set([
   "57P01",
@@ -29,6 +30,8 @@ const serverCodes: ReadonlySet<string> = new Set([
   "53300",
   "53100",
   "53200",
+  "58000",
+  "58030",
   "25006",
   "40P01",
   "40001",

@@ -82,13 +82,17 @@ test("a standby, which takes no writes yet, is away for them", async () => {
   expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
 });
 
-test.each(["deadlock_detected", "serialization_failure", "out_of_memory"])(
-  "a database that says %s can be asked again",
-  async (condition) => {
-    const statement = `do $$ begin raise ${condition}; end $$`;
-    expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
-  },
-);
+test.each([
+  "deadlock_detected",
+  "serialization_failure",
+  "out_of_memory",
+  "disk_full",
+  "io_error",
+  "system_error",
+])("a database that says %s can be asked again", async (condition) => {
+  const statement = `do $$ begin raise ${condition}; end $$`;
+  expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
+});
 
 test("a connection that is lost while it opens does not end the service", async () => {
   const proxy = await startProxy(testDatabase.url);
