@@ -364,6 +364,38 @@ describe("names as long as the service takes", () => {
     expect(await facts.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
   });
 
+  test("stay within the field that confirms by their name", async () => {
+    const made = await app.call("POST", "/v1/configurations", {
+      name: "p".repeat(200),
+      provider: "openai",
+      parameters: { call_type: "chat", model: "gpt-5", template: [] },
+    });
+    const { insertedId: id } = made as { insertedId: string };
+    const { page } = await app.open(`/app/p/${app.service.projectId}/prompts/${id}`);
+
+    await page.getByRole("button", { name: "Delete prompt" }).click();
+
+    const body = page.getByRole("dialog").locator(".dialog-body");
+    await body.waitFor();
+    expect(await body.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
+  });
+
+  test("leave room for the counts of a filter's values", async () => {
+    const event = { event_type: "tool", source: "production", inputs: {} };
+    await app.call("POST", "/events", {
+      event: { ...event, event_id: "graded", session_id: "grades", metadata: { grade: long } },
+    });
+    const { page } = await app.open(tracesPath("?tab=events"));
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByPlaceholder("Filter by field…").fill("metadata.grade");
+    await page.getByRole("option").first().click();
+
+    const values = page.locator(".filter-values");
+    await values.getByText(long).waitFor();
+
+    expect(await values.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
+  });
+
   test("stay within the title of a dialog", async () => {
     const { project, dataPlaneKey, url } = app.service;
     const made = await fetch(`${url}/v1/projects/${project.projectId}/ingestion_api_keys`, {
