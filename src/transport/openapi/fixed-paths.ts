@@ -53,9 +53,11 @@ const retryAfter: Schema = {
   "retry-after": { description: "Seconds to wait", schema: { type: "integer" } },
 };
 
-/** Returns the operation of a signal of OTLP; `response` is the name of its response's schema. */
-function exportOperation(response: string, bodyBytesMax: number): Schema {
-  return {
+/** Returns the paths of a signal of OTLP; `response` is the name of its response's schema. */
+function exportPaths(signal: "traces" | "logs", response: string, bodyBytesMax: number): Schema {
+  const tag = signal === "traces" ? "TraceService" : "LogsService";
+  const operation: Schema = {
+    tags: [tag],
     summary: "OTLP over HTTP, in Protobuf or JSON.",
     "x-body-bytes-max": bodyBytesMax,
     requestBody: {
@@ -74,10 +76,14 @@ function exportOperation(response: string, bodyBytesMax: number): Schema {
       default: otlpAnswer("Any other failure", "Status"),
     },
   };
+  return {
+    [`/opentelemetry/v1/${signal}`]: { post: { operationId: `${tag}_Export`, ...operation } },
+    [`/v1/${signal}`]: { post: { operationId: `${tag}_Export_2`, ...operation } },
+  };
 }
 
-function page(summary: string, responses: Schema): Schema {
-  return { get: { summary, security: [], responses } };
+function page(operationId: string, summary: string, responses: Schema): Schema {
+  return { get: { operationId, tags: ["Service"], summary, security: [], responses } };
 }
 
 function jsonAnswer(description: string, schema: Schema): Schema {
@@ -116,22 +122,21 @@ const unavailable = jsonAnswer("The service cannot do its work now", {
 
 /** Returns the paths of these routes. */
 export function fixedPaths({ traces }: BodyLimits): Schema {
-  const ofTraces = { post: exportOperation("ExportTraceServiceResponse", traces) };
-  const ofLogs = { post: exportOperation("ExportLogsServiceResponse", traces) };
   return {
-    "/opentelemetry/v1/traces": ofTraces,
-    "/v1/traces": ofTraces,
-    "/opentelemetry/v1/logs": ofLogs,
-    "/v1/logs": ofLogs,
+    ...exportPaths("traces", "ExportTraceServiceResponse", traces),
+    ...exportPaths("logs", "ExportLogsServiceResponse", traces),
     ...operatorPaths,
   };
 }
 
 const operatorPaths: Schema = {
-  "/healthz": page("Answers while the process runs.", { 200: ok }),
+  "/healthz": page("Service_GetHealth", "Answers while the process runs.", { 200: ok }),
   "/readyz": page(
+    "Service_GetReadiness",
     "Answers 200 while the service can do its work, else 503; names what is missing or degraded.",
     { 200: ready, 503: { ...unavailable, headers: retryAfter } },
   ),
-  "/openapi.json": page("This document.", { 200: jsonAnswer("OpenAPI 3.1", { type: "object" }) }),
+  "/openapi.json": page("Service_GetOpenApi", "This document.", {
+    200: jsonAnswer("OpenAPI 3.1", { type: "object" }),
+  }),
 };
