@@ -64,7 +64,7 @@ type Try = {
 
 export type StandIn = {
   /**
-   * What a client's program is called with: the address, one whose first two connections break,
+   * What a client's program is called with: the address, one whose first three connections break,
    * the key, and the event ids to send.
    */
   readonly words: readonly string[];
@@ -150,15 +150,18 @@ function waitMsOf(tries: readonly Try[] = []): number {
   return (second?.atMs ?? NaN) - (first?.atMs ?? NaN);
 }
 
-/** A way to the service that ends its first connection, and resets its second, at a request. */
+/**
+ * A way to the service that breaks its first three connections at a request, as many as a call may
+ * be sent again after: ends the first and the third, and resets the second.
+ */
 async function startCutting(port: number): Promise<{ url: string; stop(): void }> {
   const open = new Set<Socket>();
   let cuts = 0;
   const server = createServer((socket) => {
     open.add(socket.on("error", () => undefined));
     cuts += 1;
-    if (cuts === 1) return void socket.once("data", () => socket.destroy());
     if (cuts === 2) return void socket.once("data", () => socket.resetAndDestroy());
+    if (cuts <= 3) return void socket.once("data", () => socket.destroy());
     const onward = connect(port, "127.0.0.1").on("error", () => socket.destroy());
     open.add(onward);
     socket.pipe(onward).pipe(socket);

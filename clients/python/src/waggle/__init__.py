@@ -44,8 +44,14 @@ def connect(url: str, key: str, *, timeout: float = 60.0, retries: int = 3) -> g
     """
     scheme, target = _target_of(url)
     checked_key = _checked_key(key)
-    # Pages have up to 64 MB, where gRPC takes 4.
-    options = [("grpc.max_receive_message_length", -1)]
+    options = [
+        # Pages have up to 64 MB, where gRPC takes 4.
+        ("grpc.max_receive_message_length", -1),
+        # gRPC waits one second before it connects again, then longer, up to two minutes, and fails
+        # calls meanwhile: a call would be sent again to no connection.
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 500),
+    ]
     if scheme == "https":
         channel = grpc.secure_channel(target, grpc.ssl_channel_credentials(), options)
     else:
