@@ -257,9 +257,11 @@ function* partEndsOf(count: number, costs: readonly number[]): Generator<number>
   if (count > 0) yield count;
 }
 
-// Throws past the deadline of the call. The client has been answered by then, and archiving relies
-// on the deadline.
-function assertInTime({ receivedAtMs }: WriteSet): void {
+/**
+ * Throws DATABASE_UNAVAILABLE past the deadline of a call that writes events. The client has been
+ * answered by then, and archiving relies on the deadline.
+ */
+export function assertInTime({ receivedAtMs }: Pick<WriteSet, "receivedAtMs">): void {
   if (Date.now() - receivedAtMs < ingestionTimeoutMs) return;
   throw new ServiceError("DATABASE_UNAVAILABLE", `not stored in ${ingestionTimeoutMs} ms`);
 }

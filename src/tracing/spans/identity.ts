@@ -6,6 +6,7 @@ import { deriveUuid, formatUuid, isRecordId } from "../../base/ids.ts";
 import type { JsonValue } from "../../base/json.ts";
 import type { Steps } from "../../base/paced.ts";
 import type { Attributes, Span } from "./span.ts";
+import { findUpwards, type Upwards } from "./upwards.ts";
 
 /** Keys that name a session for the API; an invalid value makes the span invalid. */
 const sessionKeys = ["honeyhive.session_id", "traceloop.association.properties.session_id"];
@@ -91,9 +92,13 @@ function* identifyTrace(
   }
   const earliest = earliestSession(given);
   const ofTrace = earliest ?? deriveSessionId(traceId);
-  const found = new Map<string, string | undefined>();
+  const nearestSession: Upwards<Given, string> = {
+    parentOf: ({ span }) => bySpanId.get(span.parentSpanId ?? ""),
+    answerOf: ({ sessionId }) => sessionId,
+    found: new Map(),
+  };
   for (const one of given) {
-    const nearest = earliest === undefined ? undefined : nearestSession(one, bySpanId, found);
+    const nearest = earliest === undefined ? undefined : findUpwards(one, nearestSession);
     const parentId = one.parentId ?? parentOf(one.span, bySpanId);
     identities.set(one.span, {
       eventId: one.eventId,
@@ -146,27 +151,6 @@ function conversationOf(span: Span): string | undefined {
     if (text !== undefined && isRecordId(text) && !responseId.test(text)) return text;
   }
   return undefined;
-}
-
-/**
- * Walks up to the first span with a session; `found` caches the answer for all spans on the way.
- */
-function nearestSession(
-  start: Given,
-  bySpanId: ReadonlyMap<string, Given>,
-  found: Map<string, string | undefined>,
-): string | undefined {
-  const walked = new Set<string>();
-  let sessionId: string | undefined;
-  let at: Given | undefined = start;
-  while (at !== undefined && !walked.has(at.span.spanId)) {
-    sessionId = at.sessionId ?? found.get(at.span.spanId);
-    if (sessionId !== undefined || found.has(at.span.spanId)) break;
-    walked.add(at.span.spanId);
-    at = at.span.parentSpanId === undefined ? undefined : bySpanId.get(at.span.parentSpanId);
-  }
-  for (const spanId of walked) found.set(spanId, sessionId);
-  return sessionId;
 }
 
 function earliestSession(given: readonly Given[]): string | undefined {

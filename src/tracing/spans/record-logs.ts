@@ -2,25 +2,25 @@
 // inputs and outputs of the event of the call's span, which may be stored before or after them.
 // Source: OpenTelemetry semantic conventions, gen-ai-events; docs/otlp.md, "Messages in logs".
 
-import type { Reservation } from "../../base/byte-budget.ts";
-import { ServiceError } from "../../base/errors.ts";
 import type { ProjectId } from "../../base/ids.ts";
 import { isJsonArray, isJsonObject, type JsonValue } from "../../base/json.ts";
-import { addedHistoryBytesMax, ingestionTimeoutMs } from "../../base/limits.ts";
+import { addedHistoryBytesMax } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import { runPaced, type Steps } from "../../base/paced.ts";
 import { quoteText } from "../../base/quote-text.ts";
-import type { Database } from "../../postgres/database.ts";
+import type { Database, Sql } from "../../postgres/database.ts";
 import type { EventWrite } from "../events/event.ts";
 import { weighFields } from "../events/event-limits.ts";
 import { type History, readHistories } from "../events/history-store.ts";
-import type { Recorder } from "../events/record.ts";
+import { assertInTime, type Recorder } from "../events/record.ts";
 import { genAi, operationDetails } from "./conventions/gen-ai.ts";
 import { choiceEvent, genAiLegacy, messageEvents } from "./conventions/gen-ai-legacy.ts";
 import { createDraft } from "./draft.ts";
 import { compileFields, placeFields } from "./fields.ts";
 import { deriveEventId } from "./identity.ts";
-import type { RejectedLog, Span, SpanEvent, SpanLog } from "./span.ts";
+import type { Rejected, Span, SpanEvent, SpanLog } from "./span.ts";
+import type { TracesOptions } from "./record-spans.ts";
+import { valueBytes } from "./span-limits.ts";
 import { isSameJson } from "./values.ts";
 
 export type SpanLogs = {
@@ -34,15 +34,10 @@ export type SpanLogs = {
     projectId: ProjectId,
     logs: readonly SpanLog[],
     options: SpanLogsOptions,
-  ): Promise<readonly RejectedLog[]>;
+  ): Promise<readonly Rejected[]>;
 };
 
-export type SpanLogsOptions = {
-  /** Organization of the project; absent if unknown. */
-  readonly organization?: string | undefined;
-  /** Memory of the call. */
-  readonly memory: Pick<Reservation, "grow" | "bytes" | "holder">;
-};
+export type SpanLogsOptions = Omit<TracesOptions, "source">;
 
 /** Maximum calls whose earlier messages are read at once. */
 const appendedMax = 100;
@@ -58,7 +53,7 @@ export function createSpanLogs({
     projectId: ProjectId,
     calls: readonly CallLogs[],
     { organization, memory }: SpanLogsOptions,
-  ): Promise<readonly RejectedLog[]> {
+  ): Promise<readonly Rejected[]> {
     if (calls.length === 0) return [];
     const writes = calls.map(({ write }) => write);
     const costs = calls.map(({ cost }) => cost);
@@ -75,11 +70,11 @@ export function createSpanLogs({
     projectId: ProjectId,
     calls: readonly CallLogs[],
     options: SpanLogsOptions,
-  ): Promise<readonly RejectedLog[]> {
-    const run = async (): Promise<readonly RejectedLog[]> => {
+  ): Promise<readonly Rejected[]> {
+    const run = async (sql: Sql): Promise<readonly Rejected[]> => {
       const ids = calls.map(({ write }) => write.event_id);
-      const histories = await readHistories(database.sql(), projectId, ids);
-      const rejected: RejectedLog[] = [];
+      const histories = await readHistories(sql, projectId, ids);
+      const rejected: Rejected[] = [];
       const grown = calls.flatMap((call) => {
         const before = histories.get(call.write.event_id);
         const added = before === undefined ? call : addHistory(call, before);
@@ -94,17 +89,14 @@ export function createSpanLogs({
 
   return {
     async record(projectId, logs, options) {
-      const startMs = Date.now();
+      const receivedAtMs = Date.now();
       const steps = toCalls(logs, options);
       const { calls, rejected } = await runPaced(steps, createPacer(options.memory.holder));
       const whole = calls.filter(({ isPart }) => !isPart);
       const parts = calls.filter(({ isPart }) => isPart);
       const unstored = [...rejected, ...(await store(projectId, whole, options))];
       for (let at = 0; at < parts.length; at += appendedMax) {
-        if (Date.now() - startMs > ingestionTimeoutMs) {
-          const cause = `not stored in ${ingestionTimeoutMs} ms`;
-          throw new ServiceError("DATABASE_UNAVAILABLE", cause);
-        }
+        assertInTime({ receivedAtMs });
         const some = parts.slice(at, at + appendedMax);
         unstored.push(...(await append(projectId, some, options)));
       }
@@ -122,12 +114,12 @@ type CallLogs = {
   readonly isPart: boolean;
 };
 
-function rejectCall(call: CallLogs | undefined, cause: string): RejectedLog {
+function rejectCall(call: CallLogs | undefined, cause: string): Rejected {
   return { reason: `log records of span ${call?.spanId}: ${cause}` };
 }
 
 /** Returns the call with the messages of `before` ahead of its own, unless it repeats them. */
-function addHistory(call: CallLogs, before: History): CallLogs | RejectedLog {
+function addHistory(call: CallLogs, before: History): CallLogs | Rejected {
   const { inputs = {} } = call.write;
   const own = inputs["chat_history"];
   if (own === undefined || !isJsonArray(own)) return call;
@@ -143,14 +135,11 @@ function addHistory(call: CallLogs, before: History): CallLogs | RejectedLog {
   return "fault" in weighed ? rejectCall(call, weighed.fault) : { ...call, write, ...weighed };
 }
 
-/** Bytes of memory of a value of an event, in addition to its text. */
-const valueBytes = 64;
-
 function* toCalls(
   logs: readonly SpanLog[],
   { memory }: SpanLogsOptions,
-): Steps<{ readonly calls: readonly CallLogs[]; readonly rejected: readonly RejectedLog[] }> {
-  const rejected: RejectedLog[] = [];
+): Steps<{ readonly calls: readonly CallLogs[]; readonly rejected: readonly Rejected[] }> {
+  const rejected: Rejected[] = [];
   const bySpan = new Map<string, SpanLog[]>();
   for (const log of logs) {
     const { traceId, spanId, event } = log;

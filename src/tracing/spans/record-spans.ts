@@ -12,8 +12,8 @@ import type { Recorder } from "../events/record.ts";
 import { firstText, identifySpans, type Identity } from "./identity.ts";
 import { mapSpan, type MapSpanOptions, spanName } from "./map-span.ts";
 import { findRepeatedCalls } from "./repeated-calls.ts";
-import { type RejectedSpan, type Span } from "./span.ts";
-import { limitCopies, nameFaultOf, spanFaultOf } from "./span-limits.ts";
+import { type Rejected, type Span } from "./span.ts";
+import { limitCopies, nameFaultOf, spanFaultOf, valueBytes } from "./span-limits.ts";
 
 export type Traces = {
   /**
@@ -24,7 +24,7 @@ export type Traces = {
     projectId: ProjectId,
     spans: readonly Span[],
     options: TracesOptions,
-  ): Promise<readonly RejectedSpan[]>;
+  ): Promise<readonly Rejected[]>;
 };
 
 export type TracesOptions = {
@@ -49,7 +49,7 @@ export function createTraces({
       const { organization, memory } = options;
       const origin = { bytes: memory.bytes(), organization };
       const refused = await recorder.record(projectId, writes, { sessionNames, costs, ...origin });
-      const unstored: RejectedSpan[] = [];
+      const unstored: Rejected[] = [];
       for (const [index, cause] of refused) {
         // A session is not a span; if the session is refused, its spans are refused too.
         if (index < sessionCount) continue;
@@ -68,11 +68,8 @@ export type SpanWrites = {
   readonly sessionCount: number;
   /** Names for sessions without another name: that of the first span without a parent. */
   readonly sessionNames: ReadonlyMap<string, string>;
-  readonly rejected: readonly RejectedSpan[];
+  readonly rejected: readonly Rejected[];
 };
-
-/** Bytes of memory of an event's value, in addition to its text. */
-const valueBytes = 64;
 
 /** Maps the spans of one request to writes, in the order of the spans. */
 export function* toWrites(
@@ -83,7 +80,7 @@ export function* toWrites(
   const copies = yield* limitCopies(spans, source ?? "");
   memory.grow(copies.bytes);
   const accepted: Mapped[] = [];
-  const rejected: RejectedSpan[] = [];
+  const rejected: Rejected[] = [];
   const roots = new Map<string, Span>();
   const sessions = new Map<string, EventWrite>();
   for (const span of spans) {

@@ -3,6 +3,7 @@
 
 import type { Steps } from "../../base/paced.ts";
 import type { EventWrite } from "../events/event.ts";
+import { findUpwards, type Upwards } from "./upwards.ts";
 import { toNumber } from "./values.ts";
 
 /**
@@ -51,34 +52,17 @@ function* addOuterCalls(
 ): Steps<void> {
   const byId = new Map(events.map((event) => [event.event_id, event]));
   const callOf = new Map(calls.map((call) => [call.event, call]));
-  const found = new Map<EventWrite, EventWrite | undefined>();
+  const parentOf = (event: EventWrite) => byId.get(event.parent_id ?? "");
+  const nearestModel: Upwards<EventWrite, EventWrite> = {
+    parentOf,
+    answerOf: (event) => (event.event_type === "model" ? event : undefined),
+    found: new Map(),
+  };
   for (const { event, counts } of calls) {
-    const outer = findOuterModel(event, byId, found);
+    const outer = findUpwards(parentOf(event), nearestModel);
     if (outer !== undefined && callOf.get(outer)?.counts === counts) repeated.add(outer.event_id);
     yield;
   }
-}
-
-/** Returns the nearest model event above; `found` caches the answer for all events on the way. */
-function findOuterModel(
-  event: EventWrite,
-  byId: ReadonlyMap<string, EventWrite>,
-  found: Map<EventWrite, EventWrite | undefined>,
-): EventWrite | undefined {
-  const walked = new Set<EventWrite>();
-  let at = event;
-  let outer: EventWrite | undefined;
-  // Parents of a malformed trace may lead back to the event.
-  while (outer === undefined && !walked.has(at) && !found.has(at)) {
-    walked.add(at);
-    const parent = byId.get(at.parent_id ?? "");
-    if (parent === undefined) break;
-    if (parent.event_type === "model") outer = parent;
-    else at = parent;
-  }
-  outer ??= found.get(at);
-  for (const one of walked) found.set(one, outer);
-  return outer;
 }
 
 function* addSameResponses(repeated: Set<string>, calls: readonly Call[]): Steps<void> {

@@ -52,6 +52,9 @@ function partsOf(keys: Iterable<string>): number {
   return parts;
 }
 
+/** Bytes of memory of a value of an event, in addition to its text. */
+export const valueBytes = 64;
+
 /** Bytes stored with spans in addition to their own. */
 export type Copies = {
   /** Total of the accepted spans. */

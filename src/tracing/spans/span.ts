@@ -56,8 +56,8 @@ export type Span = {
   readonly resource: Attributes;
 };
 
-/** Reason why a span cannot be stored; it names the span. */
-export type RejectedSpan = { readonly reason: string };
+/** Reason why a span or a log record is not stored; it names the span or the record. */
+export type Rejected = { readonly reason: string };
 
 /** A log record of a span, with the keys of its body among its attributes. */
 export type SpanLog = {
@@ -65,6 +65,3 @@ export type SpanLog = {
   readonly spanId: string;
   readonly event: SpanEvent;
 };
-
-/** Reason why a log record is not stored; it names the record. */
-export type RejectedLog = { readonly reason: string };

@@ -1,5 +1,5 @@
-// OTLP TraceService and LogsService: each records what it is sent, spans or the messages in logs,
-// and answers with the count of rejected ones, over HTTP and gRPC.
+// OTLP TraceService and LogsService, over HTTP and gRPC: the first records spans, the second the
+// messages in logs. Each answers with the number of spans or log records that it rejected.
 // Source: OpenTelemetry protocol, "Partial Success".
 
 import { create } from "@bufbuild/protobuf";

@@ -1,6 +1,5 @@
 // Reads the traces of OTLP JSON to messages by hand, since Protobuf's JSON reader would refuse its
-// hex ids and its senders' liberties. A malformed span is left out; a malformed object around spans
-// fails the request. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
+// hex ids and its senders' liberties. Source: OpenTelemetry protocol, "JSON Protobuf Encoding".
 
 import type { ExportTraceServiceRequest } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import {
@@ -23,16 +22,12 @@ import {
   type Status,
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
-import { ServiceError } from "../../base/errors.ts";
-import { quoteText } from "../../base/quote-text.ts";
-import { createPacer, type Pacer } from "../../base/pacer.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { messageBytesOf } from "../decode/json-message.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
-import { type RejectedSpan } from "../../tracing/spans/span.ts";
+import { type Rejected } from "../../tracing/spans/span.ts";
 import {
   asObject,
-  FieldError,
   pick,
   readBytes,
   readEnum,
@@ -41,47 +36,26 @@ import {
   readText,
   readUnsigned,
 } from "./json-fields.ts";
+import { type ItemsOptions, readItems, type Reading, readRequest } from "./json-request.ts";
 
-/**
- * Reads an export request. Fails with MALFORMED_BODY if it is not an object of that form, and with
- * BODY_TOO_LARGE or OVERLOADED if there is no memory for its spans.
- */
+/** Reads an export request; fails as `readRequest` does. */
 export async function readJsonTraces(
   root: unknown,
   memory: Reservation,
 ): Promise<{
   readonly request: ExportTraceServiceRequest;
-  readonly rejected: readonly RejectedSpan[];
+  readonly rejected: readonly Rejected[];
 }> {
-  if (!isJsonObject(root)) {
-    throw new ServiceError("MALFORMED_BODY", "the body is not a JSON object");
-  }
-  const rejected: RejectedSpan[] = [];
-  const reading: Reading = { rejected, pacer: createPacer(memory.holder), memory };
-  try {
-    const resourceSpans: ResourceSpans[] = [];
-    for (const item of readList(pick(root, "resourceSpans", "resource_spans"), "resourceSpans")) {
-      resourceSpans.push(await readResourceSpans(item, reading));
-    }
-    const request: ExportTraceServiceRequest = {
-      $typeName: "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest",
-      resourceSpans,
-    };
-    return { request, rejected };
-  } catch (cause) {
-    if (!(cause instanceof FieldError)) throw cause;
-    throw new ServiceError("MALFORMED_BODY", cause.message, { cause });
-  }
+  const list = ["resourceSpans", "resource_spans"] as const;
+  const { parts, rejected } = await readRequest(root, memory, list, readResourceSpans);
+  const request: ExportTraceServiceRequest = {
+    $typeName: "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest",
+    resourceSpans: parts,
+  };
+  return { request, rejected };
 }
 
-type Reading = {
-  readonly rejected: RejectedSpan[];
-  readonly pacer: Pacer;
-  readonly memory: Reservation;
-};
-
-async function readResourceSpans(item: JsonValue, reading: Reading): Promise<ResourceSpans> {
-  const source = asObject(item, "resourceSpans");
+async function readResourceSpans(source: JsonObject, reading: Reading): Promise<ResourceSpans> {
   const resource = pick(source, "resource", "resource");
   reserveDecoded(messageBytesOf(ResourceSchema, resource), reading.memory);
   const scopeSpans: ScopeSpans[] = [];
@@ -109,18 +83,7 @@ async function readScopeSpans(item: JsonValue, reading: Reading): Promise<ScopeS
   const source = asObject(item, "scopeSpans");
   const scope = pick(source, "scope", "scope");
   reserveDecoded(messageBytesOf(InstrumentationScopeSchema, scope), reading.memory);
-  const spans: Span[] = [];
-  const { rejected, pacer, memory } = reading;
-  for (const one of readList(pick(source, "spans", "spans"), "spans")) {
-    if (pacer.due()) await pacer.rest();
-    reserveDecoded(messageBytesOf(SpanSchema, one), memory);
-    try {
-      spans.push(readSpan(asObject(one, "span")));
-    } catch (error) {
-      if (!(error instanceof FieldError)) throw error;
-      rejected.push({ reason: `span ${nameOf(one)}: ${error.message}` });
-    }
-  }
+  const spans = await readItems(source, reading, spanItems);
   return {
     $typeName: "opentelemetry.proto.trace.v1.ScopeSpans",
     scope: scope === undefined ? undefined : readScope(asObject(scope, "scope")),
@@ -129,10 +92,13 @@ async function readScopeSpans(item: JsonValue, reading: Reading): Promise<ScopeS
   };
 }
 
-function nameOf(span: JsonValue): string {
-  const name = isJsonObject(span) ? span["name"] : undefined;
-  return quoteText(typeof name === "string" ? name : "");
-}
+const spanItems: ItemsOptions<Span> = {
+  list: ["spans", "spans"],
+  what: "span",
+  name: ["name", "name"],
+  schema: SpanSchema,
+  read: readSpan,
+};
 
 function readScope(source: JsonObject): InstrumentationScope {
   return {

@@ -3,10 +3,11 @@
 // Source: OpenTelemetry protocol, logs.proto.
 
 import type { ExportLogsServiceRequest } from "../../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.js";
+import type { KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import type { LogRecord } from "../../../gen/opentelemetry/proto/logs/v1/logs_pb.js";
 import type { Steps } from "../../base/paced.ts";
 import { quoteText } from "../../base/quote-text.ts";
-import type { RejectedLog, SpanLog } from "../../tracing/spans/span.ts";
+import type { Rejected, SpanLog } from "../../tracing/spans/span.ts";
 import { AttributeError, createValueCount, readAttributes } from "./attributes.ts";
 import { isId, lengthFaultOf, spanIdBytes, toHex, toMs, traceIdBytes } from "./spans.ts";
 
@@ -16,10 +17,10 @@ const sampledFlag = 1;
 /** Returns the logs of a request in order, and the reasons for the records left out. */
 export function* readLogs(request: ExportLogsServiceRequest): Steps<{
   readonly logs: readonly SpanLog[];
-  readonly rejected: readonly RejectedLog[];
+  readonly rejected: readonly Rejected[];
 }> {
   const logs: SpanLog[] = [];
-  const rejected: RejectedLog[] = [];
+  const rejected: Rejected[] = [];
   for (const { scopeLogs } of request.resourceLogs) {
     for (const { logRecords } of scopeLogs) {
       for (const record of logRecords) {
@@ -34,12 +35,11 @@ export function* readLogs(request: ExportLogsServiceRequest): Steps<{
   return { logs, rejected };
 }
 
-function readLog(record: LogRecord): SpanLog | RejectedLog {
+function readLog(record: LogRecord): SpanLog | Rejected {
   const reason = faultOf(record);
   if (reason !== undefined) return { reason };
-  const { attributes, body, timeUnixNano, observedTimeUnixNano } = record;
+  const { attributes, timeUnixNano, observedTimeUnixNano } = record;
   const time = timeUnixNano === 0n ? observedTimeUnixNano : timeUnixNano;
-  const fields = body?.value.case === "kvlistValue" ? body.value.value.values : [];
   try {
     return {
       traceId: toHex(record.traceId),
@@ -47,7 +47,7 @@ function readLog(record: LogRecord): SpanLog | RejectedLog {
       event: {
         name: nameOf(record),
         timeMs: time === 0n ? undefined : toMs(time),
-        attributes: readAttributes([...attributes, ...fields], createValueCount()),
+        attributes: readAttributes([...attributes, ...fieldsOf(record)], createValueCount()),
       },
     };
   } catch (error) {
@@ -63,13 +63,18 @@ function nameOf({ eventName, attributes }: LogRecord): string {
   return named?.case === "stringValue" ? named.value : "";
 }
 
-function faultOf({ traceId, spanId, flags, attributes, body }: LogRecord): string | undefined {
+/** Returns the fields of a body that is an object. */
+function fieldsOf({ body }: LogRecord): readonly KeyValue[] {
+  return body?.value.case === "kvlistValue" ? body.value.value.values : [];
+}
+
+function faultOf(record: LogRecord): string | undefined {
+  const { traceId, spanId, flags, attributes } = record;
   if (!isId(traceId, traceIdBytes) || !isId(spanId, spanIdBytes)) {
     return "has no trace id and span id, and only the messages of a span are stored";
   }
   if ((flags & sampledFlag) === 0) {
     return "its flags say that its span is not sampled, and so not sent";
   }
-  const fields = body?.value.case === "kvlistValue" ? body.value.value.values : [];
-  return lengthFaultOf("attributes", attributes) ?? lengthFaultOf("body", fields);
+  return lengthFaultOf("attributes", attributes) ?? lengthFaultOf("body", fieldsOf(record));
 }

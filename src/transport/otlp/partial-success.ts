@@ -10,9 +10,7 @@ import {
   type ExportTraceServiceResponse,
   ExportTraceServiceResponseSchema,
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-
-/** Reason why a span or a log record is not stored; it names the span or the record. */
-export type Rejected = { readonly reason: string };
+import type { Rejected } from "../../tracing/spans/span.ts";
 
 /** Returns the response with further rejected spans counted; unchanged if there are none. */
 export function addRejectedSpans(

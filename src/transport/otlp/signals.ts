@@ -11,7 +11,8 @@ import {
   TraceService,
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import type { Reservation } from "../../base/byte-budget.ts";
-import { addRejectedLogs, addRejectedSpans, type Rejected } from "./partial-success.ts";
+import type { Rejected } from "../../tracing/spans/span.ts";
+import { addRejectedLogs, addRejectedSpans } from "./partial-success.ts";
 import { readJsonLogs } from "./json-logs.ts";
 import { readJsonTraces } from "./json-traces.ts";
 

@@ -18,13 +18,7 @@ import {
 } from "../../../gen/opentelemetry/proto/trace/v1/trace_pb.js";
 import { listItemsMax, sharedAttributesBytesMax } from "../../base/limits.ts";
 import type { Steps } from "../../base/paced.ts";
-import type {
-  Attributes,
-  RejectedSpan,
-  Span,
-  SpanEvent,
-  SpanLink,
-} from "../../tracing/spans/span.ts";
+import type { Attributes, Rejected, Span, SpanEvent, SpanLink } from "../../tracing/spans/span.ts";
 import {
   AttributeError,
   createValueCount,
@@ -47,10 +41,10 @@ const timeMaxNs = BigInt(Number.MAX_SAFE_INTEGER) * 1000n;
  */
 export function* readSpans(request: ExportTraceServiceRequest): Steps<{
   readonly spans: readonly Span[];
-  readonly rejected: readonly RejectedSpan[];
+  readonly rejected: readonly Rejected[];
 }> {
   const spans: Span[] = [];
-  const rejected: RejectedSpan[] = [];
+  const rejected: Rejected[] = [];
   for (const { resource, scopeSpans } of request.resourceSpans) {
     const ofResource = readResource(resource);
     for (const { scope, spans: otlpSpans } of scopeSpans) {
@@ -77,7 +71,7 @@ const tooManyShared =
   `the attributes of its resource and scope take more than ${sharedAttributesBytesMax} bytes, ` +
   "which each span would be stored with";
 
-function readResource(resource: Resource | undefined): OfResource | RejectedSpan {
+function readResource(resource: Resource | undefined): OfResource | Rejected {
   const pairs = resource?.attributes ?? [];
   const left = takeLength(pairs, sharedAttributesBytesMax);
   if (left < 0) return { reason: tooManyShared };
@@ -86,9 +80,9 @@ function readResource(resource: Resource | undefined): OfResource | RejectedSpan
 }
 
 function readShared(
-  ofResource: OfResource | RejectedSpan,
+  ofResource: OfResource | Rejected,
   scope: InstrumentationScope | undefined,
-): Shared | RejectedSpan {
+): Shared | Rejected {
   if ("reason" in ofResource) return ofResource;
   const { name = "", version = "", attributes: pairs = [] } = scope ?? {};
   const left = takeLength(pairs, ofResource.left - name.length - version.length);
@@ -98,7 +92,7 @@ function readShared(
   return { resource: ofResource.resource, scope: { name, version, attributes } };
 }
 
-function readOrReject(pairs: readonly KeyValue[], of: string): Attributes | RejectedSpan {
+function readOrReject(pairs: readonly KeyValue[], of: string): Attributes | Rejected {
   try {
     return readAttributes(pairs, createValueCount());
   } catch (error) {
@@ -107,7 +101,7 @@ function readOrReject(pairs: readonly KeyValue[], of: string): Attributes | Reje
   }
 }
 
-function readSpan(span: OtlpSpan, shared: Shared): Span | RejectedSpan {
+function readSpan(span: OtlpSpan, shared: Shared): Span | Rejected {
   const reason = faultOf(span);
   if (reason !== undefined) return { reason };
   const count = createValueCount();
