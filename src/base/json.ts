@@ -43,6 +43,11 @@ export function setOwn(target: MutableObject, key: string, value: JsonValue): vo
   }
 }
 
+/** Returns an object without some of its keys. */
+export function omit(object: JsonObject, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
+}
+
 /** Returns an object of all fields that are not undefined. */
 export function present(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);

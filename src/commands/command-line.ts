@@ -205,7 +205,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     refuseOthers(name, command, operands[0] ?? "", Object.keys(values));
     const options = tokens.filter((token) => token.kind === "option");
     refuseRepeated(options.map((option) => option.name));
-    refuseEmpty(options.map((option) => ({ name: option.name, value: option.value })));
+    refuseEmpty(options);
     if (usage === undefined && operands.length > 0) {
       throw new OperatorError(`waggle ${name} takes no ${operands[0]}`);
     }

@@ -4,6 +4,7 @@
 import { STATUS_CODES } from "node:http";
 import { isJsonObject, type JsonObject, tryParseJson } from "../base/json.ts";
 import { OperatorError } from "../base/operator-error.ts";
+import { codeOf } from "../base/error-code.ts";
 import type { z } from "zod";
 import type { CallOptions } from "./service-call.ts";
 
@@ -170,10 +171,6 @@ export function reasonOf(error: unknown): string {
   // OpenSSL's message is a line of its own source.
   if (codeOf(cause) === "ERR_SSL_WRONG_VERSION_NUMBER") return "it speaks no TLS: is it http://?";
   return cause.message;
-}
-
-function codeOf(error: Error): unknown {
-  return "code" in error ? error.code : undefined;
 }
 
 /** Returns what an error's answer says; the code of one without a message, such as a 503. */

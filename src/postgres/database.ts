@@ -7,7 +7,8 @@ import type postgres from "postgres";
 import { isInBackground } from "../base/background.ts";
 import { transactionAgeMsMax } from "../base/limits.ts";
 import { currentTenant } from "../base/tenant.ts";
-import { codeOf, endsConnection, endsSession, isStale } from "./faults.ts";
+import { codeOf } from "../base/error-code.ts";
+import { endsConnection, endsSession, isStale } from "./faults.ts";
 import type { Listener } from "./listener.ts";
 import {
   type ColumnTypes,

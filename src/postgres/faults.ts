@@ -1,6 +1,7 @@
 // Errors that mean that Postgres is not available or took too long, as opposed to a wrong
 // statement. Source: Postgres manual, appendix A; docs/decisions.md, 10.
 
+import { codeOf } from "../base/error-code.ts";
 import type { Reason } from "../base/errors.ts";
 
 /** Codes of the driver and of the system for failed or broken connections. */
@@ -61,12 +62,6 @@ export function findDatabaseFault(error: unknown): Reason | undefined {
     }
   }
   return undefined;
-}
-
-/** Returns the SQLSTATE of an error, or the code that the driver or the system gives it. */
-export function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : undefined;
 }
 
 /** unique_violation. */

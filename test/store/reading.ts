@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createLogger } from "../../src/base/logger.ts";
 import { watchForEnd } from "../../src/commands/end.ts";
 import { openDatabase } from "../../src/postgres/database.ts";
-import { codeOf } from "../../src/postgres/faults.ts";
+import { codeOf } from "../../src/base/error-code.ts";
 
 const [url = ""] = process.argv.slice(2);
 const end = watchForEnd(createLogger("silent"));

@@ -8,7 +8,7 @@ import type { Logger } from "../../base/logger.ts";
 import { metricFilterMsMax, projectFilterMsMax } from "../../base/tenant-limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { codeOf } from "../../postgres/faults.ts";
+import { codeOf } from "../../base/error-code.ts";
 import type { FilterInput } from "../../tracing/export/filter.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RoutedEvaluator } from "../metrics/definition.ts";

@@ -1,12 +1,18 @@
 // Gathers a streamed answer while its parts pass. Source: docs/decisions.md, 21.1, 21.7.
 
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  omit,
+} from "../../base/json.ts";
 import type { Keep } from "../calls/answer-memory.ts";
 import type { StreamAnswer, StreamPart } from "../calls/model-call.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 import { parseUsage, type Usage } from "../usage.ts";
-import { type Choice, type ReadAnswer, reasonsOf, textOf, toOutputs, without } from "./answer.ts";
+import { type Choice, type ReadAnswer, reasonsOf, textOf, toOutputs } from "./answer.ts";
 import { brokenOff, malformedFault } from "./error.ts";
 import { containerBytes, memoryOf } from "../../base/json-memory.ts";
 
@@ -167,7 +173,7 @@ function addToolCall({ toolCalls }: Gathered, part: JsonValue, at: number, keep:
     one = { index: given ?? (one ? toolCalls.length : at), call: {} };
     toolCalls.push(one);
   }
-  merge(one.call, without(part, "index"), keep);
+  merge(one.call, omit(part, ["index"]), keep);
   return true;
 }
 

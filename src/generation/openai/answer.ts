@@ -1,7 +1,13 @@
 // Reads whole answers of the OpenAI API into the fields that are recorded.
 // Source: docs/spec.md, "Event record"; docs/decisions.md, 21.1.
 
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../base/json.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  omit,
+} from "../../base/json.ts";
 import { parseUsage, type Usage } from "../usage.ts";
 
 export type ReadAnswer = {
@@ -60,13 +66,8 @@ function toRecorded(message: JsonObject): JsonObject {
     ([key, value]) => value !== null || key === "content",
   );
   const recorded: Record<string, JsonValue> = Object.fromEntries(said);
-  if (isJsonObject(recorded["audio"])) recorded["audio"] = without(recorded["audio"], "data");
+  if (isJsonObject(recorded["audio"])) recorded["audio"] = omit(recorded["audio"], ["data"]);
   return recorded;
-}
-
-/** Returns an object without one of its members. */
-export function without(from: JsonObject, member: string): JsonObject {
-  return Object.fromEntries(Object.entries(from).filter(([key]) => key !== member));
 }
 
 /** Returns the choices of a whole answer. */

@@ -9,7 +9,7 @@ import type { JsonValue } from "../../base/json.ts";
 import { statementTimeoutsMs } from "../../base/limits.ts";
 import { chartValueBytes } from "../../base/tenant-limits.ts";
 import type { Database, Read } from "../../postgres/database.ts";
-import { codeOf } from "../../postgres/faults.ts";
+import { codeOf } from "../../base/error-code.ts";
 import { unescapeOrNull, unescapeText } from "../events/postgres-text.ts";
 import type { Reading } from "../events/sized-read.ts";
 import type { Condition } from "../export/condition.ts";

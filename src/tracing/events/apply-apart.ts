@@ -3,7 +3,7 @@
 
 import { valueFaultCommitsMax } from "../../base/tenant-limits.ts";
 import type { Database } from "../../postgres/database.ts";
-import { codeOf } from "../../postgres/faults.ts";
+import { codeOf } from "../../base/error-code.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import type { Refusal } from "./merge.ts";
 import type { WriteSet } from "./write-set.ts";

@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import { commitGroupBytesMax } from "../../base/limits.ts";
 import { createPacer, type Pacer } from "../../base/pacer.ts";
 import type { Database } from "../../postgres/database.ts";
-import { codeOf } from "../../postgres/faults.ts";
+import { codeOf } from "../../base/error-code.ts";
 import { toTotalsJson } from "../sessions/store.ts";
 import { totalsTermsOf } from "../sessions/totals-change.ts";
 import { bytesOfRequests, type Derivations, timesOf } from "./apply-writes.ts";

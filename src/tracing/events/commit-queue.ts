@@ -8,7 +8,8 @@ import {
   commitWaitingBytesOfProjectMax,
 } from "../../base/limits.ts";
 import { commitGroupEventsMax, commitWaitMsMax } from "../../base/tenant-limits.ts";
-import { codeOf, isWorkerLost } from "../../postgres/faults.ts";
+import { codeOf } from "../../base/error-code.ts";
+import { isWorkerLost } from "../../postgres/faults.ts";
 import type { Place, Turns } from "../../postgres/turns.ts";
 import type { Outcome } from "./merge.ts";
 import { sizeOfSet, type WriteSet } from "./write-set.ts";

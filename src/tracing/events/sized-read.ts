@@ -8,7 +8,7 @@ import { ServiceError } from "../../base/errors.ts";
 import { eventReadBytesMax, eventOverheadBytes } from "../../base/limits.ts";
 import { createPacer } from "../../base/pacer.ts";
 import type { Database, Read, Sql } from "../../postgres/database.ts";
-import { codeOf } from "../../postgres/faults.ts";
+import { codeOf } from "../../base/error-code.ts";
 import { containerBytes, countContainers } from "./decoded-size.ts";
 import { type SelectedEvent, toSelectedEvent } from "./event-row.ts";
 import { unescapeText } from "./postgres-text.ts";

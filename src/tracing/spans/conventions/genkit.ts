@@ -6,8 +6,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  type MutableObject,
-  setOwn,
+  omit,
 } from "../../../base/json.ts";
 import { movePayload, type Draft } from "../draft.ts";
 import { isSameJson, itemsOf, parseScalarText, rename, toNumber } from "../values.ts";
@@ -60,7 +59,7 @@ function adoptCall(draft: Draft): void {
   // Genkit for Go repeats the request.
   const isRepeated = isJsonObject(response) && isSameJson(response["request"], input);
   if (attributes.has(inputKey)) attributes.set(inputKey, request);
-  const answer = isRepeated ? without(response, ["request"]) : response;
+  const answer = isRepeated ? omit(response, ["request"]) : response;
   if (attributes.has(outputKey)) attributes.set(outputKey, answer);
   draft.attributes = attributes;
 }
@@ -81,7 +80,7 @@ const adoptRequest: Adopt = (draft, request, added) => {
     added.set("gen_ai.input.messages", messages.map(toMessage));
     taken.push("messages");
   }
-  if (draft.eventType !== "model") return without(request, taken);
+  if (draft.eventType !== "model") return omit(request, taken);
   if (itemsOf(tools).length > 0) added.set("gen_ai.tool.definitions", tools ?? null);
   if (areMessages(documents)) {
     added.set("gen_ai.operation.name", "embeddings");
@@ -89,7 +88,7 @@ const adoptRequest: Adopt = (draft, request, added) => {
     taken.push("input");
   }
   if (isJsonObject(config)) rename(config, settings, added);
-  return without(request, [...taken, "tools"]);
+  return omit(request, [...taken, "tools"]);
 };
 
 const adoptResponse: Adopt = (draft, response, added) => {
@@ -101,7 +100,7 @@ const adoptResponse: Adopt = (draft, response, added) => {
   const given = message === undefined ? choices : [{ message, finishReason: finishReason ?? null }];
   if (!areMessages(given.map((choice) => choice["message"] ?? null))) return response;
   added.set("gen_ai.output.messages", given.map(toReply));
-  return without(response, ["message", "finishReason", "candidates"]);
+  return omit(response, ["message", "finishReason", "candidates"]);
 };
 
 // The plugins for Gemini count its thoughts in the total alone.
@@ -114,14 +113,6 @@ function withThoughts(usage: JsonObject): JsonObject {
   ].map((key) => toNumber(usage[key]));
   const areApart = thoughts > 0 && input + output + thoughts === total;
   return areApart ? { ...usage, outputTokens: output + thoughts } : usage;
-}
-
-function without(payload: JsonObject, keys: readonly string[]): JsonObject {
-  const rest: MutableObject = {};
-  for (const [key, value] of Object.entries(payload)) {
-    if (!keys.includes(key)) setOwn(rest, key, value);
-  }
-  return rest;
 }
 
 function areMessages(values: JsonValue | undefined): values is readonly JsonObject[] {
@@ -140,7 +131,7 @@ function toMessage({ content, ...rest }: JsonObject): JsonObject {
   const parts = itemsOf(content).map((part) => {
     if (!isJsonObject(part) || !("text" in part || "reasoning" in part)) return toPart(part);
     if (isJsonObject(part["metadata"])) metadata.push(part["metadata"]);
-    return toPart(without(part, ["metadata"]));
+    return toPart(omit(part, ["metadata"]));
   });
   return { ...rest, parts, ...(metadata.length > 0 ? { part_metadata: metadata } : {}) };
 }

@@ -8,6 +8,7 @@ import {
   type JsonValue,
   setOwn,
   type MutableObject,
+  omit,
 } from "../../../base/json.ts";
 import {
   hasPrefix,
@@ -202,7 +203,7 @@ function toMessage(item: JsonObject): JsonObject {
 function toPart(part: JsonObject): JsonObject {
   const { tool_call: call, ...rest } = part;
   if (isJsonObject(call)) return { ...call, ...rest };
-  return part["type"] === "reasoning" ? omit(part, "id") : part;
+  return part["type"] === "reasoning" ? omit(part, ["id"]) : part;
 }
 
 // If an item has own keys in addition to the wrapped ones, the wrapped ones win.
@@ -211,15 +212,10 @@ function unwrap(item: JsonValue, name: string): JsonObject {
   const inner = item[name];
   if (!isJsonObject(inner)) return item;
   const unwrapped: MutableObject = { ...inner };
-  for (const [key, value] of Object.entries(omit(item, name))) {
+  for (const [key, value] of Object.entries(omit(item, [name]))) {
     setOwn(unwrapped, Object.hasOwn(inner, key) ? `attribute.${key}` : key, value);
   }
   return unwrapped;
-}
-
-function omit(item: JsonObject, name: string): JsonObject {
-  const { [name]: _, ...rest } = item;
-  return rest;
 }
 
 /** Parameters with a separate field, or that repeat the messages. */
@@ -307,7 +303,7 @@ function readEmbeddings(draft: Draft): void {
   if (vectors.some((vector) => vector !== null)) {
     placeOrKeep(draft, "outputs", "embeddings", vectors, name);
   }
-  const rest = items.map((item) => omit(omit(item, "text"), "vector"));
+  const rest = items.map((item) => omit(item, ["text", "vector"]));
   if (rest.some((item) => Object.keys(item).length > 0)) keep(draft, name, rest);
 }
 
