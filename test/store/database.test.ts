@@ -2,9 +2,10 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type postgres from "postgres";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Database, openDatabase, type Sql } from "../../src/postgres/database.ts";
 import { givenTestDatabase, urlOf } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 import { startProxy } from "../support/proxy.ts";
 
 const testDatabase = givenTestDatabase();
@@ -298,6 +299,12 @@ describe("sql", () => {
       const [row] = await read();
       const sleeping = own.sql()`select pg_sleep(30)`.execute();
       const failed = expect(sleeping).rejects.toThrow("CONNECTION_CLOSED");
+      // A session that ends before it has read the whole statement resets its connection.
+      await vi.waitFor(async () => {
+        const waits = other.sql()`
+          select wait_event from pg_stat_activity where pid = ${row?.pid ?? 0}::integer`;
+        expect(await waits).toEqual([{ wait_event: "PgSleep" }]);
+      }, patience);
       await other.sql()`select pg_terminate_backend(${row?.pid ?? 0}::integer)`;
       await failed;
 
