@@ -1,5 +1,5 @@
-// Cache of the enabled evaluators, queues or budgets of a project, so that ingestion and model
-// calls do not query the database. Changes (access/changes) invalidate it.
+// Cache of the enabled evaluators, queues, budgets or masking rules of a project, so that ingestion
+// and model calls do not query the database. Changes (access/changes) invalidate it.
 
 import { everything } from "./caller-memory.ts";
 import { createByteCache } from "../base/byte-cache.ts";
@@ -41,7 +41,7 @@ const bytesMaxDefault = 50_000_000;
 const lookupsMax = 100;
 
 /** Kind of resource that may be enabled; prefix of the cache key. */
-export type EnabledKind = "evaluators" | "queues" | "budgets";
+export type EnabledKind = "evaluators" | "queues" | "budgets" | "masking";
 
 /** Returns the cache key of a kind in a project, for invalidation (access/changes/changes.ts). */
 export function subjectOf(kind: EnabledKind, projectId: string): string {

@@ -152,6 +152,20 @@ export const alertEventsNamedMax = 10;
 /** Maximum budgets of a project: its own, and those of its keys. */
 export const budgetsOfProjectMax = 200;
 
+/** Maximum masking rules of a project, and patterns among them; each is a pass over every text. */
+export const maskingRulesMax = 50;
+export const maskingPatternsMax = 20;
+export const maskingPatternLengthMax = 500;
+export const maskingKeyLengthMax = 256;
+export const maskingReplacementLengthMax = 100;
+/**
+ * Maximum size of a compiled pattern, in RE2's instructions: a search that leaves its automaton
+ * visits each of them for each character.
+ */
+export const maskingPatternSizeMax = 300;
+/** Compiled patterns of all projects that a process keeps; each may take up to 8 MB. */
+export const maskingPatternsKept = 32;
+
 /** Newest checks and notifications that are kept of an alert. */
 export const alertEvaluationsKept = 10_000;
 export const notificationsKept = 1_000;

@@ -27,6 +27,7 @@ import { createAlerts } from "../tracing/alerts/alerts.ts";
 import { createRetention } from "../tracing/retention/retention.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createDashboards } from "../tracing/dashboards/dashboards.ts";
+import { createMasking } from "../tracing/masking/masking.ts";
 import { createTracing } from "../tracing/tracing.ts";
 import { createViews } from "../tracing/views/views.ts";
 import { createKeyServices } from "./keys.ts";
@@ -75,18 +76,18 @@ export async function createCore(options: CoreOptions) {
   const controlplane = createControlplane({ ...given, assignment: config.dataplaneAssignment });
   const temporalPage = createTemporalPage(config.temporal);
   const prices = createPrices();
+  const masking = createMasking(given);
   const tracing = createTracing({
     clusters,
     logger,
+    maskOf: masking.maskOf,
     estimateCost: createEstimateCost(prices),
     priceTable: priceTableName,
     onStored: (events) => metrics.addStoredEvents(events),
   });
   const tracingOf = tracing.of;
   const notifications = createNotifications({
-    database,
-    outbox: access.outbox,
-    members,
+    ...given,
     keys: createEncryptionKeys(config.encryptionKeys),
     addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
     mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },
@@ -109,6 +110,7 @@ export async function createCore(options: CoreOptions) {
       archiveLog: createArchiveLog(database),
       archiveReads: createArchiveReads((clusterId) => clusters.database(clusterId)),
     }),
+    masking,
     tracing,
     tracingOf,
     notifications,

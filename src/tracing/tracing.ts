@@ -15,6 +15,7 @@ import { createExports, type Exports } from "./export/export.ts";
 import { createFieldValueLists, type FieldValueLists } from "./export/field-values.ts";
 import { createFeedback, type Feedback } from "./feedback/feedback.ts";
 import { createFieldCatalogue } from "./fields/fields.ts";
+import { createMaskedRecorder, type MaskOf } from "./masking/masked-recorder.ts";
 import { createRunEvents, type RunEvents } from "./run-events/run-events.ts";
 import { createSelection, type Selection } from "./selection/selection.ts";
 import { createSessions, type Sessions } from "./sessions/sessions.ts";
@@ -49,6 +50,8 @@ export type TracingOf = (project: Pick<ProjectScope, "clusterId">) => Tracing;
 
 export type TracingOptions = Omit<RecorderOptions, "database" | "fields" | "turns"> & {
   readonly clusters: Pick<Clusters, "database">;
+  /** Absent: events are stored as they come. */
+  readonly maskOf?: MaskOf;
 };
 
 export type TracingOfClusters = {
@@ -66,13 +69,14 @@ export type TracingOfClusters = {
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
   const { clusters, onStored, estimateCost, priceTable, logger } = options;
+  const { maskOf = () => Promise.resolve(undefined) } = options;
   let { listener } = options;
   const composed = new Map<Database, Tracing>();
   const recorders: Recorder[] = [];
 
   function compose(database: Database): Tracing {
     const fields = createFieldCatalogue({ database });
-    const recorder = createRecorder({
+    const unmasked = createRecorder({
       database,
       fields,
       estimateCost,
@@ -81,6 +85,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       logger,
       ...(onStored && { onStored }),
     });
+    const recorder = createMaskedRecorder(unmasked, maskOf);
     recorders.push(recorder);
     const selection = createSelection({ database, fields });
     return {
@@ -92,7 +97,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       charts: createCharts({ database, fields }),
       traces: createTraces({ recorder }),
       spanLogs: createSpanLogs({ database, recorder }),
-      feedback: createFeedback(database, recorder),
+      feedback: createFeedback(database, recorder, { maskOf }),
       selection,
       runEvents: createRunEvents(database, selection),
       metrics: createEventMetrics({ database, fields }),

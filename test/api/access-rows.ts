@@ -538,6 +538,18 @@ const retentionRows: readonly Row[] = [
   retentionRow(`GET ${retentionPath}/runs`, "ListRetentionRuns", "get"),
 ];
 
+const maskingPath = `${project}/masking`;
+const anEmailRule = { rules: [{ detector: "email" }] };
+const maskingRow = (route: string, rpc: string, action: string, rest?: Rest) =>
+  row(route, rpc, `project.masking.${action}`, fineGrained, rest);
+
+const maskingRows: readonly Row[] = [
+  maskingRow(`GET ${maskingPath}`, "GetMasking", "get"),
+  maskingRow(`PUT ${maskingPath}`, "PutMasking", "put", { body: anEmailRule }),
+  maskingRow(`DELETE ${maskingPath}`, "DeleteMasking", "put"),
+  maskingRow(`POST ${maskingPath}/preview`, "PreviewMasking", "get", { body: { sample: "a" } }),
+];
+
 const budgetPath = `${project}/budgets`;
 const oneBudget = `${budgetPath}/{budget_id}`;
 const budget: Rest = { need: "budget" };
@@ -774,6 +786,7 @@ export const contractParts = {
     ...alertRows,
     ...budgetRows,
     ...retentionRows,
+    ...maskingRows,
   ],
   scopes: [
     row("GET /projects", "ListOldProjects", "project.scope.get", readers),

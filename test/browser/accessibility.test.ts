@@ -111,7 +111,7 @@ type Visit = {
 };
 
 const project = "/app/p/$projectId";
-const settingsTabs = ["general", "members", "keys", "providers", "budgets", "retention"];
+const settingsTabs = ["general", "members", "keys", "providers", "budgets", "masking", "retention"];
 const orgTabs = ["general", "members", "keys", "key-policy", "providers", "archivals", "audit"];
 
 /** Every route with the addresses that are looked at. */

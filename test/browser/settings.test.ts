@@ -17,7 +17,8 @@ const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?
 describe("the settings of a project", () => {
   test.each(looks)("show each part, $theme and $size", async (look) => {
     const { page, inspect } = await app.open(path("general"), look);
-    for (const tab of ["General", "Members", "Keys", "Providers", "Budgets", "Retention"]) {
+    const tabs = ["General", "Members", "Keys", "Providers", "Budgets", "Masking", "Retention"];
+    for (const tab of tabs) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByRole("tabpanel").getByRole("button").first().waitFor();
       await inspect(`settings-${tab.toLowerCase()}`);
@@ -186,6 +187,31 @@ describe("the settings of a project", () => {
     await form.getByText("“somewhere” must be provider/model").waitFor();
     expect(await form.getByRole("alert").count()).toBe(1);
     await form.getByRole("button", { name: "Cancel" }).click();
+  });
+
+  test("mask what comes from now on, after a try, and say which rule is wrong", async () => {
+    const { page } = await app.open(path("masking"));
+    await page.getByRole("checkbox", { name: "E-mail addresses" }).check();
+    await page.getByLabel("Fields whose whole value is replaced").fill("password\n");
+    await page.getByLabel("Patterns").fill("EMP-[0-9]+\n(");
+    await page.getByRole("button", { name: "Set masking" }).click();
+    await page.getByText('must be a regular expression of RE2, not "("').waitFor();
+    await page.getByLabel("Patterns").fill("EMP-[0-9]+");
+    await page.getByLabel("Sample").fill('{"password": 1, "to": "ada@example.com", "by": "EMP-7"}');
+    await page.getByRole("button", { name: "Mask sample" }).click();
+    await page.getByText("3 places replaced").waitFor();
+    await page.getByText('"to": "[email]"').waitFor();
+
+    await page.getByRole("button", { name: "Set masking" }).click();
+    await page.getByText("Events are masked from now on.").waitFor();
+    await page.reload();
+
+    await page.getByRole("button", { name: "Mask nothing" }).waitFor();
+    expect(await page.getByLabel("Patterns").inputValue()).toBe("EMP-[0-9]+");
+    expect(await page.getByRole("checkbox", { name: "E-mail addresses" }).isChecked()).toBe(true);
+    expect(await page.getByRole("button", { name: "Set masking" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Mask nothing" }).click();
+    await expect.poll(() => page.getByLabel("Patterns").inputValue(), patience).toBe("");
   });
 
   test("ask nothing about a retention that cannot be, and forget an earlier fault", async () => {

@@ -5,12 +5,12 @@
 
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Database } from "../../src/postgres/database.ts";
 import { anEncryptionKey } from "../support/credentials.ts";
 import { createTestDatabase, urlOf } from "../support/database.ts";
 import { givenAKey } from "../support/keys.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
+import { everyTable, findIn, formsOf } from "../support/every-table.ts";
 import { type Process, run } from "../support/process.ts";
 import { givenAProject } from "../support/project.ts";
 import { standInApis } from "../support/stand-in/providers.ts";
@@ -194,33 +194,4 @@ async function callInEveryWay(send: Send, tenant: Tenant, provider: string): Pro
       send("POST", "/v1/embeddings", { model, input: "hi" }),
     ]);
   }
-}
-
-/** Returns every row of every table as text. */
-async function everyTable(database: Database): Promise<Record<string, string>> {
-  const sql = database.sql();
-  const tables = await sql<{ schema: string; name: string }[]>`
-    select table_schema as schema, table_name as name
-    from information_schema.tables
-    where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`;
-  const found: Record<string, string> = {};
-  for (const { schema, name } of tables) {
-    const rows = await sql<{ row: string }[]>`
-      select whole::text as row from ${sql(`${schema}.${name}`)} as whole`;
-    found[name] = rows.map(({ row }) => row).join("\n");
-  }
-  return found;
-}
-
-/** A secret as it is, and as it would be read in bytes, in base64 and in a URL. */
-function formsOf(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret);
-  const base64 = bytes.toString("base64").replace(/=+$/, "");
-  return [secret, bytes.toString("hex"), base64, encodeURIComponent(secret)];
-}
-
-function findIn(where: Readonly<Record<string, string>>, needles: readonly string[]): string[] {
-  return Object.entries(where)
-    .filter(([, text]) => needles.some((needle) => text.includes(needle)))
-    .map(([name]) => name);
 }

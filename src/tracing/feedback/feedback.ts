@@ -14,6 +14,8 @@ import {
   parsePageOptions,
 } from "../../base/pages.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
+import type { Mask } from "../masking/mask.ts";
+import type { MaskOf } from "../masking/masked-recorder.ts";
 import { assertSound } from "../events/parse-event.ts";
 import type { Recorder } from "../events/record.ts";
 import {
@@ -47,15 +49,17 @@ const groundTruthItem = "ground_truth";
 export function createFeedback(
   database: Database,
   recorder: Recorder,
-  { bytesMax = pageBytesMax }: { readonly bytesMax?: number } = {},
+  options: { readonly bytesMax?: number; readonly maskOf?: MaskOf } = {},
 ) {
+  const { bytesMax = pageBytesMax, maskOf = () => Promise.resolve(undefined) } = options;
   /**
    * Stores a record and merges its items and ground truth into the event, both or neither. Throws
    * NOT_FOUND if the project has no such generation, and INVALID_ARGUMENT naming the field.
    */
   async function create(projectId: ProjectId, input: FeedbackInput): Promise<FeedbackRecord> {
-    const { generationId, task, items } = input;
-    const groundTruth = check(input);
+    const { generationId } = input;
+    const checked = { task: input.task, items: input.items, groundTruth: check(input) };
+    const { task, items, groundTruth } = await maskContent(await maskOf(projectId), checked);
     if (!isRecordId(generationId)) throw notFound();
     const createLocked = async (sql: Sql): Promise<FeedbackRecord> => {
       // The lock keeps the event from being deleted before its record is stored.
@@ -131,6 +135,18 @@ function check({ task, items, groundTruth }: FeedbackInput): string | undefined 
   if (groundTruth === undefined) return typeof item === "string" ? item : undefined;
   if (item === undefined || item === null || item === groundTruth) return groundTruth;
   return refuse("feedback_json.ground_truth", "differs from ground_truth; say one of them");
+}
+
+type Content = Pick<FeedbackInput, "task" | "items" | "groundTruth">;
+
+async function maskContent(mask: Mask | undefined, content: Content): Promise<Content> {
+  if (!mask) return content;
+  const { task, items, groundTruth } = content;
+  return {
+    task: await mask.text(task),
+    items: await mask.value(items),
+    groundTruth: groundTruth === undefined ? undefined : await mask.text(groundTruth),
+  };
 }
 
 function notFound(): ServiceError {

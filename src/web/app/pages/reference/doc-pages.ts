@@ -38,6 +38,7 @@ export const docGroups: readonly DocGroup[] = [
       { name: "sign-in", title: "Sign-in" },
       { name: "roles", title: "Roles" },
       { name: "audit", title: "Audit log" },
+      { name: "masking", title: "Masking" },
       { name: "retention", title: "Retention" },
       { name: "workflows", title: "Workflows" },
       { name: "clusters", title: "Clusters" },

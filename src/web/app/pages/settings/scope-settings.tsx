@@ -6,6 +6,7 @@ import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
 import { ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
 import { AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
 import { BudgetService } from "../../../../../gen/waggle/v1/budget_pb.js";
+import { MaskingService } from "../../../../../gen/waggle/v1/masking_pb.js";
 import { MemberService } from "../../../../../gen/waggle/v1/member_pb.js";
 import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
 import { ProviderCredentialService } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
@@ -22,6 +23,7 @@ import { General } from "./general.tsx";
 import { KeyPolicy } from "./key-policy.tsx";
 import { keyKindsAt } from "./key-kinds.ts";
 import { Keys } from "./keys.tsx";
+import { MaskingSettings } from "./masking.tsx";
 import { Members } from "./members.tsx";
 import { Providers } from "./providers.tsx";
 import { RetentionSettings } from "./retention.tsx";
@@ -32,7 +34,7 @@ const tabsOf: Readonly<Record<Level, readonly string[]>> = {
   org: ["general", "members", "keys", "key-policy", "providers", "archivals", "audit"],
   dataplane: ["general", "members"],
   workspace: ["general", "members", "keys", "providers"],
-  project: ["general", "members", "keys", "providers", "budgets", "retention"],
+  project: ["general", "members", "keys", "providers", "budgets", "masking", "retention"],
 };
 
 /** Rpcs that read what a tab shows, but that of keys. */
@@ -44,6 +46,7 @@ const tabReads: Readonly<Record<string, readonly DescMethod[]>> = {
     ModelAliasService.method.listModelAliases,
   ],
   budgets: [BudgetService.method.listBudgets],
+  masking: [MaskingService.method.getMasking],
   retention: [RetentionService.method.getRetention],
   archivals: [ArchivalService.method.listArchivals],
   audit: [AuditService.method.listAuditLog],
@@ -61,6 +64,7 @@ const tabNames: Readonly<Record<string, string>> = {
   "key-policy": "Key policy",
   providers: "Providers",
   budgets: "Budgets",
+  masking: "Masking",
   retention: "Retention",
   archivals: "Archivals",
   audit: "Audit log",
@@ -130,6 +134,8 @@ function contentOf(
       return <Providers scope={scope} />;
     case "budgets":
       return <Budgets projectId={scope.id} />;
+    case "masking":
+      return <MaskingSettings projectId={scope.id} />;
     case "retention":
       return <RetentionSettings projectId={scope.id} />;
     case "archivals":

@@ -1,0 +1,125 @@
+// Kinds of text that masking finds by itself. Each has a pattern, and where that says too little, a
+// check of each match. Source: docs/masking.md.
+
+import { isIP } from "node:net";
+
+export const detectors = [
+  "email",
+  "phone_number",
+  "credit_card",
+  "iban",
+  "us_ssn",
+  "ip_address",
+  "secret",
+] as const;
+export type Detector = (typeof detectors)[number];
+
+/** Start and end in a match. */
+export type Range = readonly [start: number, end: number];
+
+export type Detection = {
+  /** In the syntax of RE2. */
+  readonly pattern: string;
+  /** Returns what is meant in a match; absent if all of it is. */
+  readonly rangesIn?: (match: string) => readonly Range[];
+};
+
+/** Keys as services make them: by their prefix, or by their form (JSON Web Tokens, PEM). */
+const secretPatterns = [
+  // OpenAI, Anthropic, Stripe, OpenRouter, LangSmith, Langfuse
+  String.raw`\b(?:sk|pk|rk|lsv2)[-_][A-Za-z0-9_-]{16,}`,
+  // Waggle
+  String.raw`\bhh_(?:ingst_|fgdp_|fgcp_)?[A-Za-z0-9_-]{24,}`,
+  // GitHub, GitLab, npm, Hugging Face, Groq, xAI, Replicate, Slack
+  String.raw`\b(?:gh[opsur]|github_pat|npm|hf|gsk|r8)_[A-Za-z0-9_]{16,}`,
+  String.raw`\b(?:glpat|xox[abeoprs]|xai)-[A-Za-z0-9_-]{10,}`,
+  // AWS, Google
+  String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+  String.raw`\bAIza[A-Za-z0-9_-]{35}`,
+  // JSON Web Tokens
+  String.raw`\beyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+`,
+  // Private keys, with real line ends or `\n` as it stands in JSON
+  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*KEY-----)?`,
+];
+
+export const detections: Readonly<Record<Detector, Detection>> = {
+  email: {
+    pattern: String.raw`[\p{L}\p{N}.!#$%&'*+/=?^_{|}~-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`,
+  },
+  // International form only: digits without it are as often an order or a date.
+  phone_number: {
+    pattern: String.raw`\+[1-9](?:[ ().-]{0,2}[0-9]){7,14}\b`,
+  },
+  credit_card: {
+    pattern: String.raw`\b[0-9](?:[ -]?[0-9]){12,}\b`,
+    rangesIn: (match) => rangesOfGroups(match, isCardNumber),
+  },
+  iban: {
+    pattern:
+      String.raw`\b[A-Z]{2}[0-9]{2}` +
+      String.raw`(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?)\b`,
+    rangesIn: (match) => rangesOfGroups(match, isIban),
+  },
+  us_ssn: {
+    pattern: String.raw`\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b`,
+    rangesIn: (match) => wholeIf(match, !/^(?:000|666|9)|-00-|-0000$/.test(match)),
+  },
+  ip_address: {
+    pattern: String.raw`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|[\w:.]*:[\w.]*:[\w:.]*`,
+    rangesIn: rangeOfAddress,
+  },
+  secret: { pattern: secretPatterns.join("|") },
+};
+
+function wholeIf(match: string, isMeant: boolean): readonly Range[] {
+  return isMeant ? [[0, match.length]] : [];
+}
+
+/** A point or a colon may end the sentence. */
+function rangeOfAddress(match: string): readonly Range[] {
+  const address = [match, match.slice(0, -1)].find((text) => text.length > 2 && isIP(text) > 0);
+  return address === undefined ? [] : [[0, address.length]];
+}
+
+/** Groups of a number of a card or an account, at most. */
+const groupsMax = 19;
+
+/**
+ * Returns the runs of groups, which blanks and hyphens part, that pass a check; the longest from
+ * each start. Another number may stand before a number, and a word in capitals after it.
+ */
+function rangesOfGroups(match: string, passes: (text: string) => boolean): readonly Range[] {
+  const groups = [...match.matchAll(/[^ -]+/g)].map(({ index, 0: text }) => ({ index, text }));
+  const ranges: Range[] = [];
+  for (let first = 0; first < groups.length; first += 1) {
+    const run = groups.slice(first, first + groupsMax);
+    while (run.length > 0 && !passes(run.map(({ text }) => text).join(""))) run.pop();
+    const last = run.at(-1);
+    if (last === undefined) continue;
+    ranges.push([run[0]?.index ?? 0, last.index + last.text.length]);
+    first += run.length - 1;
+  }
+  return ranges;
+}
+
+/** Thirteen to nineteen digits with Luhn's check digit (ISO/IEC 7812-1). */
+function isCardNumber(text: string): boolean {
+  if (!/^[0-9]{13,19}$/.test(text) || /^0+$/.test(text)) return false;
+  let sum = 0;
+  for (const [at, character] of Array.from(text).toReversed().entries()) {
+    const value = Number(character) * (at % 2 === 0 ? 1 : 2);
+    sum += value > 9 ? value - 9 : value;
+  }
+  return sum % 10 === 0;
+}
+
+/** The number with its first four characters last is 1 modulo 97 (ISO 13616). */
+function isIban(text: string): boolean {
+  if (!/^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$/.test(text)) return false;
+  let rest = 0;
+  for (const character of text.slice(4) + text.slice(0, 4)) {
+    const value = Number.parseInt(character, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest === 1;
+}

@@ -1,0 +1,151 @@
+// Masking rules as people set them: their checks, and the patterns that they become.
+// Source: docs/masking.md; docs/decisions.md, 51.1.
+
+import { LRUCache } from "lru-cache";
+import { RE2JS, RE2JSSyntaxException } from "re2js";
+import { parseChoice } from "../../base/choices.ts";
+import { refuse } from "../../base/errors.ts";
+import { quoteText } from "../../base/quote-text.ts";
+import {
+  maskingKeyLengthMax,
+  maskingPatternLengthMax,
+  maskingPatternSizeMax,
+  maskingPatternsKept,
+  maskingPatternsMax,
+  maskingReplacementLengthMax,
+  maskingRulesMax,
+} from "../../base/tenant-limits.ts";
+import { type Detection, detections, type Detector, detectors } from "./detectors.ts";
+
+/** As it is stored; exactly one of the first three is there. */
+export type MaskingRule = {
+  readonly detector?: Detector;
+  /** In the syntax of RE2. */
+  readonly pattern?: string;
+  readonly key?: string;
+  readonly replacement?: string;
+};
+
+/** Fields of a request; undefined means omitted. */
+export type RuleInput = { readonly [F in keyof MaskingRule]?: string | undefined };
+
+/** What a rule finds in texts, and what stands in place. */
+export type TextRule = Pick<Detection, "rangesIn"> & {
+  readonly regex: RE2JS;
+  /** Whether a match may depend on where the text ends. */
+  readonly seesEnd: boolean;
+  readonly replacement: string;
+};
+
+/** Rules as texts and values are masked by them. */
+export type CompiledRules = {
+  readonly texts: readonly TextRule[];
+  /** Replacements by names of fields in lower case. */
+  readonly keys: ReadonlyMap<string, string>;
+};
+
+/** Returns the rules of a request. Throws INVALID_ARGUMENT naming the field. */
+export function parseRules(inputs: readonly RuleInput[]): readonly MaskingRule[] {
+  if (inputs.length > maskingRulesMax) refuse("rules", `has more than ${maskingRulesMax} rules`);
+  const patterns = inputs.filter(({ pattern }) => pattern !== undefined).length;
+  if (patterns > maskingPatternsMax) {
+    refuse("rules", `has more than ${maskingPatternsMax} patterns`);
+  }
+  return inputs.map((input, index) => parseRule(input, `rules[${index}]`));
+}
+
+function parseRule({ detector, pattern, key, replacement }: RuleInput, path: string): MaskingRule {
+  const given = [detector, pattern, key].filter((one) => one !== undefined).length;
+  if (given !== 1) refuse(path, "needs exactly one of detector, pattern and key");
+  if (replacement !== undefined && replacement.length > maskingReplacementLengthMax) {
+    refuse(`${path}.replacement`, `is longer than ${maskingReplacementLengthMax} characters`);
+  }
+  const rest = replacement === undefined ? {} : { replacement };
+  if (detector !== undefined) {
+    return { detector: parseChoice(`${path}.detector`, detectors, detector), ...rest };
+  }
+  if (pattern !== undefined) return { pattern: parsePattern(pattern, `${path}.pattern`), ...rest };
+  return { key: parseKey(key ?? "", `${path}.key`), ...rest };
+}
+
+function parseKey(key: string, path: string): string {
+  if (key === "") refuse(path, "is empty");
+  if (key.length > maskingKeyLengthMax) {
+    refuse(path, `is longer than ${maskingKeyLengthMax} characters`);
+  }
+  return key;
+}
+
+function parsePattern(pattern: string, path: string): string {
+  if (pattern.length > maskingPatternLengthMax) {
+    refuse(path, `is longer than ${maskingPatternLengthMax} characters`);
+  }
+  const regex = tryCompile(pattern);
+  if (typeof regex === "string") {
+    refuse(path, `must be a regular expression of RE2, not ${quoteText(pattern)}: ${regex}`);
+  }
+  if (regex.programSize() > maskingPatternSizeMax) {
+    refuse(path, "repeats too much; use + or * in place of large numbers of repetitions");
+  }
+  if (regex.test("")) refuse(path, "matches the empty text, so it would match everywhere");
+  return pattern;
+}
+
+/** Returns the fault in place of an invalid pattern. */
+function tryCompile(pattern: string): RE2JS | string {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) return error.getDescription();
+    throw error;
+  }
+}
+
+/**
+ * Compiled patterns by their texts. What a pattern remembers of the texts that it has searched can
+ * grow to 8 MB.
+ */
+const compiled = new LRUCache<string, RE2JS>({ max: maskingPatternsKept });
+
+/** The detectors' patterns, compiled when they are first needed and kept. */
+const compiledDetectors = new Map<Detector, RE2JS>();
+
+function compileOnce(pattern: string): RE2JS {
+  const regex = compiled.get(pattern) ?? RE2JS.compile(pattern);
+  compiled.set(pattern, regex);
+  return regex;
+}
+
+function compileDetector(detector: Detector): RE2JS {
+  const regex = compiledDetectors.get(detector) ?? RE2JS.compile(detections[detector].pattern);
+  compiledDetectors.set(detector, regex);
+  return regex;
+}
+
+/** Compiles rules that were checked before they were stored. */
+export function compileRules(rules: readonly MaskingRule[]): CompiledRules {
+  const keys = new Map<string, string>();
+  for (const { key, replacement = "[masked]" } of rules) {
+    // As with texts, the first rule that fits replaces.
+    if (key !== undefined && !keys.has(key.toLowerCase())) keys.set(key.toLowerCase(), replacement);
+  }
+  return { texts: rules.flatMap(compileText), keys };
+}
+
+function compileText({ detector, pattern, replacement }: MaskingRule): readonly TextRule[] {
+  if (detector !== undefined) {
+    const { rangesIn } = detections[detector];
+    const regex = compileDetector(detector);
+    return [
+      {
+        ...(rangesIn && { rangesIn }),
+        regex,
+        seesEnd: false,
+        replacement: replacement ?? `[${detector}]`,
+      },
+    ];
+  }
+  if (pattern === undefined) return [];
+  const seesEnd = /\$|\\z/.test(pattern);
+  return [{ regex: compileOnce(pattern), seesEnd, replacement: replacement ?? "[masked]" }];
+}

@@ -1,0 +1,170 @@
+// Masking rules: what detectors, patterns and keys find in texts and values, and which rules are
+// refused.
+
+import { describe, expect, test } from "vitest";
+import type { JsonValue } from "../../../src/base/json.ts";
+import { createMask } from "../../../src/tracing/masking/mask.ts";
+import {
+  compileRules,
+  type MaskingRule,
+  parseRules,
+  type RuleInput,
+} from "../../../src/tracing/masking/rules.ts";
+
+function maskOf(rules: readonly RuleInput[]) {
+  return createMask(compileRules(parseRules(rules)), "test");
+}
+
+const textBy = (rules: readonly RuleInput[], text: string): Promise<string> =>
+  maskOf(rules).text(text);
+
+const valueBy = <T extends JsonValue>(rules: readonly RuleInput[], value: T): Promise<T> =>
+  maskOf(rules).value(value);
+
+describe("a detector", () => {
+  test.each<[MaskingRule["detector"], string, string]>([
+    ["email", "write to Jane.Doe+tag@mail.example.co.uk, please", "write to [email], please"],
+    ["email", "müller@bücher.example", "[email]"],
+    ["phone_number", "call +49 (30) 901820-15 now", "call [phone_number] now"],
+    ["phone_number", "+14155550132", "[phone_number]"],
+    ["credit_card", "pay 4111 1111 1111 1111 today", "pay [credit_card] today"],
+    ["credit_card", "order 12 4111-1111-1111-1111", "order 12 [credit_card]"],
+    ["credit_card", "378282246310005, 5555555555554444", "[credit_card], [credit_card]"],
+    ["iban", "to DE89 3704 0044 0532 0130 00 SOON", "to [iban] SOON"],
+    ["iban", "GB29NWBK60161331926819", "[iban]"],
+    ["us_ssn", "ssn 536-90-4399.", "ssn [us_ssn]."],
+    ["ip_address", "from 203.0.113.7:443", "from [ip_address]:443"],
+    ["ip_address", "from 2001:db8::1 and ::1", "from [ip_address] and [ip_address]"],
+    ["secret", "Bearer sk-proj-abcdefghijklmnop1234", "Bearer [secret]"],
+    ["secret", `key hh_fgdp_${"a".repeat(24)}_${"b".repeat(64)}!`, "key [secret]!"],
+    ["secret", "AKIAIOSFODNN7EXAMPLE", "[secret]"],
+    ["secret", "t=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "t=[secret]"],
+    [
+      "secret",
+      "a -----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY----- b",
+      "a [secret] b",
+    ],
+  ])("%s finds its kind in %j", async (detector, text, masked) => {
+    expect(await textBy([{ detector }], text)).toBe(masked);
+  });
+
+  test.each<[MaskingRule["detector"], string]>([
+    ["email", "user@localhost, a @ b.example, @handle"],
+    ["phone_number", "2026-11-30 10:00:00 +02:00, 0049 30 901820, 1+1=2"],
+    ["credit_card", "4111 1111 1111 1112, 1700000000000, 0000 0000 0000 0000"],
+    ["credit_card", "01926e5a-7b1c-7d3e-8f00-4111a1111b11"],
+    ["iban", "DE89 3704 0044 0532 0130 01, AB12CDEFGHIJKLMNOP"],
+    ["us_ssn", "000-12-3456, 666-12-3456, 123-00-4567, 123-45-0000, 1123-45-6789"],
+    ["ip_address", "1.2.3, 999.1.1.1, 10:30:00, a::b::c, std::vector"],
+    ["secret", "sk-short, task-management-of-the-year, eyJ.eyJ.x"],
+  ])("%s leaves %j", async (detector, text) => {
+    expect(await textBy([{ detector }], text)).toBe(text);
+  });
+});
+
+describe("a pattern", () => {
+  test("replaces every match by the given text, literally", async () => {
+    const rule = { pattern: "EMP-[0-9]{6}", replacement: "$1 & \\0" };
+
+    expect(await textBy([rule], "EMP-000001,EMP-000002 EMP-12")).toBe("$1 & \\0,$1 & \\0 EMP-12");
+  });
+
+  test("works on what the rules before it left", async () => {
+    const rules = [{ detector: "email" }, { pattern: String.raw`\[email\] x`, replacement: "y" }];
+
+    expect(await textBy(rules, "a@b.example x")).toBe("y");
+  });
+
+  test("finds matches at every place of a text of several pieces", async () => {
+    const rule = { pattern: String.raw`\bEMP-[0-9]{6}\b`, replacement: "#" };
+    for (const length of [65_530, 65_531, 65_535, 65_536, 65_537, 131_070]) {
+      const filler = " ".repeat(length);
+      const text = `${filler}EMP-000001 xEMP-000002 EMP-000003${filler}EMP-000004`;
+
+      expect((await textBy([rule], text)).trim()).toBe(`# xEMP-000002 #${filler}#`);
+    }
+  });
+
+  test("sees no beginning of a word where a piece begins", async () => {
+    const rule = { pattern: String.raw`\bEMP`, replacement: "#" };
+    const text = `${"x".repeat(65_536)}EMP EMP`;
+
+    expect(await textBy([rule], text)).toBe(`${"x".repeat(65_536)}EMP #`);
+  });
+
+  test("that could run for ever elsewhere ends in linear time", async () => {
+    const text = `${"a".repeat(200_000)}b`;
+
+    expect((await textBy([{ pattern: "(a+)+$" }], text)) === text).toBe(true);
+  });
+});
+
+describe("a key", () => {
+  test("has its value replaced at any depth, whatever it is and in any case", async () => {
+    const value = {
+      user: { Password: "hunter2", name: "Ada" },
+      list: [{ PASSWORD: { hash: 1 } }, { password: 12 }, "password"],
+    };
+
+    expect(await valueBy([{ key: "password" }], value)).toEqual({
+      user: { Password: "[masked]", name: "Ada" },
+      list: [{ PASSWORD: "[masked]" }, { password: "[masked]" }, "password"],
+    });
+  });
+
+  test("is found in a text that is JSON, whose numbers keep their digits", async () => {
+    const text = '{"password":"x","id":12345678901234567890,"f":1.0,"a":[{"Password":null}]}';
+
+    expect(await textBy([{ key: "password" }], text)).toBe(
+      '{"password":"[masked]","id":12345678901234567890,"f":1.0,"a":[{"Password":"[masked]"}]}',
+    );
+  });
+
+  test.each(['{"password": ', "{password}", "[".repeat(500_000), '{"other": 1 }'])(
+    "leaves the text %.20s as it is",
+    async (text) => {
+      expect(await textBy([{ key: "password" }], text)).toBe(text);
+    },
+  );
+
+  test("named __proto__ is replaced, too", async () => {
+    const value = JSON.parse('{"__proto__":"x","a":1}') as JsonValue;
+
+    expect(JSON.stringify(await valueBy([{ key: "__proto__" }], value))).toBe(
+      '{"__proto__":"[masked]","a":1}',
+    );
+  });
+});
+
+test("a value with nothing to mask is returned itself, and what is masked is counted", async () => {
+  const value = { a: ["no", { b: 1, c: null, d: true }] };
+  expect(await valueBy([{ detector: "email" }, { key: "x" }], value)).toBe(value);
+
+  const mask = maskOf([{ detector: "email" }, { key: "x" }]);
+  await mask.value({ a: "a@b.example, c@d.example", x: 1 });
+  expect(mask.replaced()).toBe(3);
+});
+
+describe("rules are refused", () => {
+  test.each<[string, readonly RuleInput[]]>([
+    ["rules[0]: needs exactly one of detector, pattern and key", [{}]],
+    [
+      "rules[1]: needs exactly one of detector, pattern and key",
+      [{ key: "a" }, { key: "a", pattern: "b" }],
+    ],
+    ["rules[0].detector: must be one of email, phone_number", [{ detector: "name" }]],
+    ["rules[0].key: is empty", [{ key: "" }]],
+    ["rules[0].key: is longer than 256 characters", [{ key: "k".repeat(257) }]],
+    ["rules[0].pattern: must be a regular expression of RE2", [{ pattern: "(a" }]],
+    ["rules[0].pattern: must be a regular expression of RE2", [{ pattern: String.raw`(a)\1` }]],
+    ["rules[0].pattern: is longer than 500 characters", [{ pattern: "a".repeat(501) }]],
+    ["rules[0].pattern: repeats too much", [{ pattern: "a{400}" }]],
+    ["rules[0].pattern: matches the empty text", [{ pattern: "a*" }]],
+    ["rules[0].pattern: matches the empty text", [{ pattern: "" }]],
+    ["rules[0].replacement: is longer than 100", [{ key: "a", replacement: "r".repeat(101) }]],
+    ["rules: has more than 50 rules", Array.from({ length: 51 }, () => ({ key: "a" }))],
+    ["rules: has more than 20 patterns", Array.from({ length: 21 }, () => ({ pattern: "a" }))],
+  ])("%s", (fault, rules) => {
+    expect(() => parseRules(rules)).toThrow(fault);
+  });
+});
