@@ -307,8 +307,11 @@ describe("the settings of a project", () => {
 
 describe("a person", () => {
   const roles = [
-    { role: "project_viewer", tabs: ["General", "Members", "Budgets", "Retention"] },
-    { role: "project_member", tabs: ["General", "Members", "Keys", "Budgets", "Retention"] },
+    { role: "project_viewer", tabs: ["General", "Members", "Budgets", "Masking", "Retention"] },
+    {
+      role: "project_member",
+      tabs: ["General", "Members", "Keys", "Budgets", "Masking", "Retention"],
+    },
   ];
 
   test.each(roles)("with the role $role reads what the role permits", async ({ role, tabs }) => {
@@ -322,7 +325,7 @@ describe("a person", () => {
     for (const tab of tabs) {
       await page.getByRole("tab", { name: tab, exact: true }).click();
       await page.getByText("You may read this. Project Admin may change it.").waitFor();
-      const writes = /^(Archive|Save|Add|Remove|Create|Revoke|Set|Keep)/;
+      const writes = /^(Archive|Save|Add|Remove|Create|Revoke|Set|Keep|Mask nothing)/;
       expect(await page.getByRole("button", { name: writes }).count()).toBe(0);
       await inspect(`settings-${role}-${tab.toLowerCase()}`);
     }

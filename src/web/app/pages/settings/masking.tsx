@@ -123,7 +123,7 @@ function RuleFields({ draft, onChange, isReadOnly, faultIn }: RuleFieldsProps) {
   return (
     <>
       <fieldset className="masking-detectors">
-        <legend>Found by themselves</legend>
+        <legend>Found by the service</legend>
         {detectors.map(([name, label]) => (
           <Checkbox
             key={name}
