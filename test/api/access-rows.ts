@@ -217,6 +217,12 @@ const generationRows: readonly Row[] = [
     owner,
     { body: { ...completion, stream: true } },
   ),
+  row("POST /v1/responses", "CreateResponse", "project.generation.create", owner, {
+    body: { model: "stand-in/m", input: "hi" },
+  }),
+  row("POST /v1/responses/stream", "StreamResponse", "project.generation.create", owner, {
+    body: { model: "stand-in/m", input: "hi", stream: true },
+  }),
   row("POST /v1/embeddings", "CreateEmbedding", "project.generation.create", owner, {
     body: { model: "stand-in/m", input: "hi" },
   }),

@@ -305,6 +305,7 @@ describe("/openapi.json", () => {
     { call: "POST /chat", types: [jsonType, "text/event-stream"] },
     { call: "POST /chat/stream", types: ["text/event-stream"] },
     { call: "POST /v1/chat/completions", types: [jsonType, "text/event-stream"] },
+    { call: "POST /v1/responses", types: [jsonType, "text/event-stream"] },
     { call: "POST /v1/events/stream", types: [jsonLines, parquet] },
     { call: `GET ${dataset}/export`, types: [jsonLines, parquet, "text/csv"] },
     { call: `POST ${dataset}/import`, types: [jsonLines] },
@@ -416,7 +417,7 @@ describe.each([
 });
 
 describe("/openapi.json on routes of OpenAI's API", () => {
-  test.each(["/v1/chat/completions", "/v1/embeddings"])(
+  test.each(["/v1/chat/completions", "/v1/responses", "/v1/embeddings"])(
     "is true of a refusal of %s",
     async (path) => {
       const got = await call("POST", path, {}, { "content-type": jsonType });

@@ -15,6 +15,7 @@ import { bedrock, toBedrockEmbeddings } from "./stand-in/bedrock.ts";
 import type { Dialect, Json } from "./stand-in/dialect.ts";
 import { google, toGoogleEmbeddings } from "./stand-in/google.ts";
 import { mistral, openAi, toOpenAiEmbeddings } from "./stand-in/openai.ts";
+import { openAiResponses } from "./stand-in/openai-responses.ts";
 import { type Exchange, performChat, performWhole, send } from "./stand-in/perform.ts";
 import { playsOf } from "./stand-in/play.ts";
 
@@ -228,6 +229,7 @@ function findRoute(method: string, path: string, headers: IncomingHttpHeaders): 
   const model = named === undefined ? {} : { model: decodeURIComponent(named) };
   const dialect = /^\/mistral\//.test(pathname) ? mistral : openAi;
   if (pathname.endsWith("/chat/completions")) return { ...model, ...chatOf(dialect) };
+  if (pathname.endsWith("/responses")) return chatOf(openAiResponses);
   if (pathname.endsWith("/embeddings")) return { ...model, ...embeddingsOf(dialect) };
   if (pathname.endsWith("/messages")) return chatOf(anthropic);
   if (pathname.endsWith(":generateContent")) return { ...model, ...chatOf(google) };

@@ -19,8 +19,8 @@ export type Proxied = {
   /** Sends a request to a path below `/v1` and reads the whole answer. */
   post(path: string, body: object | string, headers?: Record<string, string>): Promise<Answer>;
   chat(body: object, headers?: Record<string, string>): Promise<Answer>;
-  /** Sends a chat and gives access to the answer so far. */
-  open(body: object, headers?: Record<string, string>): OpenCall;
+  /** Sends a chat, or a request to another path, and gives access to the answer so far. */
+  open(body: object, headers?: Record<string, string>, path?: string): OpenCall;
   /** Returns the event of an answer's generation. */
   eventOf(answer: Answer): Promise<ReadEvent>;
   /** Returns the newest event whose first message has this text. */
@@ -121,7 +121,7 @@ export async function startProxied(
     second,
     post: (path, body, headers = {}) => open(path, body, headers).ended,
     chat: (body, headers = {}) => open("/chat/completions", body, headers).ended,
-    open: (body, headers = {}) => open("/chat/completions", body, headers),
+    open: (body, headers = {}, path = "/chat/completions") => open(path, body, headers),
     eventOf: ({ headers }) => read(headers.get("x-waggle-generation-id") ?? "none"),
     async eventSaying(text) {
       const filters = [{ field: "inputs.chat_history.0.content", operator: "is", value: text }];

@@ -36,6 +36,26 @@ export declare type CreateChatCompletionRequest = Message<"waggle.v1.CreateChatC
 export declare const CreateChatCompletionRequestSchema: GenMessage<CreateChatCompletionRequest>;
 
 /**
+ * Request of CreateResponse and StreamResponse.
+ *
+ * @generated from message waggle.v1.CreateResponseRequest
+ */
+export declare type CreateResponseRequest = Message<"waggle.v1.CreateResponseRequest"> & {
+  /**
+   * The request of OpenAI's Responses API, in JSON. `background` must not be true.
+   *
+   * @generated from field: google.api.HttpBody http_body = 1;
+   */
+  httpBody?: HttpBody | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.CreateResponseRequest.
+ * Use `create(CreateResponseRequestSchema)` to create a new message.
+ */
+export declare const CreateResponseRequestSchema: GenMessage<CreateResponseRequest>;
+
+/**
  * Request of CreateEmbedding.
  *
  * @generated from message waggle.v1.CreateEmbeddingRequest
@@ -176,6 +196,31 @@ export declare const LlmProxyService: GenService<{
   streamChatCompletion: {
     methodKind: "server_streaming";
     input: typeof CreateChatCompletionRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Runs a model by the Responses API, at a provider that has it (OpenAI, Azure, servers compatible with
+   * it). Over REST a body with `"stream": true` is answered by StreamResponse.
+   *
+   * Fails as CreateChatCompletion does, and with INVALID_ARGUMENT naming `background` or `model`.
+   *
+   * @generated from rpc waggle.v1.LlmProxyService.CreateResponse
+   */
+  createResponse: {
+    methodKind: "unary";
+    input: typeof CreateResponseRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Runs a model by the Responses API and answers the provider's server-sent events as they come.
+   *
+   * A stream that breaks off ends with an error event and a broken connection, never cleanly.
+   *
+   * @generated from rpc waggle.v1.LlmProxyService.StreamResponse
+   */
+  streamResponse: {
+    methodKind: "server_streaming";
+    input: typeof CreateResponseRequestSchema;
     output: typeof HttpBodySchema;
   },
   /**

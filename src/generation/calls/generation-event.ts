@@ -115,7 +115,7 @@ export function toEventWrite(generation: FinishedGeneration, estimate: CostEstim
       ...generation.config,
       model: target.model,
       provider: target.connection.name,
-      type: request.operation,
+      type: request.operation === "embedding" ? "embedding" : "chat",
     },
     inputs: generation.inputs,
     outputs: answer?.outputs ?? {},

@@ -5,9 +5,12 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../provider.ts";
 import type { Usage } from "../usage.ts";
 
+/** A chat completion, embeddings, or a call of the Responses API. */
+export type Operation = "chat" | "embedding" | "response";
+
 /** Request of the OpenAI API. */
 export type ModelRequest = {
-  readonly operation: "chat" | "embedding";
+  readonly operation: Operation;
   readonly body: JsonObject;
   /**
    * Bytes of `body` that pass unchanged, except for the model, to a provider with the OpenAI API.
@@ -32,7 +35,7 @@ export type WholeAnswer = {
 
 /** Event of a stream. A comment of the provider has neither a chunk nor `isDone`. */
 export type StreamPart = {
-  /** Chunk of a chat completion. */
+  /** Chunk of a chat completion, or event of the Responses API. */
   readonly chunk?: JsonObject;
   /** Bytes of the provider's event, if it has the OpenAI API. */
   readonly bytes?: Uint8Array;

@@ -108,7 +108,7 @@ export function estimateOf(prices: Prices, generation: FinishedGeneration): Cost
       request.isStream &&
       generation.error === undefined &&
       speaksOpenAi(connection.type) &&
-      !asksUsage(request.body),
+      !asksUsage(request),
   });
 }
 

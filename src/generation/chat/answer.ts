@@ -11,7 +11,7 @@ import {
   present,
 } from "../../base/json.ts";
 import type { StreamPart, WholeAnswer } from "../calls/model-call.ts";
-import type { AnswerGatherer } from "../openai/answer-gatherer.ts";
+import type { ChatGatherer } from "../openai/answer-gatherer.ts";
 import {
   type Choice,
   choicesOf,
@@ -36,7 +36,7 @@ export function readWholeChat({ json, usage }: WholeAnswer): ChatAnswer {
   return toChatAnswer({ ...read, usage: usage ?? read.usage }, choicesOf(json));
 }
 
-export function readGathered(gatherer: AnswerGatherer): ChatAnswer {
+export function readGathered(gatherer: ChatGatherer): ChatAnswer {
   return toChatAnswer(gatherer.answer(), gatherer.choices());
 }
 

@@ -13,7 +13,7 @@ import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 import { parseUsage, type Usage } from "../usage.ts";
 import { type Choice, type ReadAnswer, reasonsOf, textOf, toOutputs } from "./answer.ts";
-import { brokenOff, malformedFault } from "./error.ts";
+import { brokenOff, malformedFault, withoutChoices } from "./error.ts";
 import { containerBytes, memoryOf } from "../../base/json-memory.ts";
 
 export type AnswerGatherer = {
@@ -30,12 +30,16 @@ export type AnswerGatherer = {
   /** Whether the stream is complete: it sent its end, or every choice is finished. */
   isComplete(): boolean;
   isDone(): boolean;
-  choices(): readonly Choice[];
+  /** Returns what makes a complete answer a failure; undefined for a usable one. */
+  failure(connection: Connection): ProviderError | undefined;
   answer(): ReadAnswer;
 };
 
+/** Gatherer of a chat. */
+export type ChatGatherer = AnswerGatherer & { choices(): readonly Choice[] };
+
 /** `choices` is the number that the request asks for; `keep` counts the gathered bytes. */
-export function createAnswerGatherer(choices: number, keep: Keep): AnswerGatherer {
+export function createAnswerGatherer(choices: number, keep: Keep): ChatGatherer {
   const gathered = new Map<number, Gathered>();
   let isDone = false;
   let reported: JsonValue | undefined;
@@ -91,6 +95,7 @@ export function createAnswerGatherer(choices: number, keep: Keep): AnswerGathere
     isComplete,
     isDone: () => isDone,
     choices: choicesSoFar,
+    failure: (connection) => (gathered.size === 0 ? withoutChoices(connection) : undefined),
 
     answer() {
       const came = choicesSoFar();
@@ -111,8 +116,8 @@ type Reading = {
   readonly isWhole: () => boolean;
 };
 
-/** A generator of the module: see `transport/items.ts`. */
-async function* followParts(
+/** Yields the parts of a stream after they were read. See `AnswerGatherer`. */
+export async function* followParts(
   { parts }: StreamAnswer,
   connection: Connection,
   { read, isWhole }: Reading,

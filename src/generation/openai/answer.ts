@@ -8,6 +8,7 @@ import {
   type JsonValue,
   omit,
 } from "../../base/json.ts";
+import type { Operation } from "../calls/model-call.ts";
 import { parseUsage, type Usage } from "../usage.ts";
 
 export type ReadAnswer = {
@@ -27,9 +28,12 @@ export type Choice = {
 };
 
 /** Returns whether a JSON value is an answer of the operation. */
-export function isAnswer(operation: "chat" | "embedding", json: unknown): json is JsonObject {
-  return isJsonObject(json) && isJsonArray(json[operation === "chat" ? "choices" : "data"]);
+export function isAnswer(operation: Operation, json: unknown): json is JsonObject {
+  return isJsonObject(json) && isJsonArray(json[listNames[operation]]);
 }
+
+/** Members that hold what was asked for. */
+const listNames = { chat: "choices", embedding: "data", response: "output" } as const;
 
 /** Reads an answer for which `isAnswer` returns true. */
 export function readWholeAnswer(operation: "chat" | "embedding", json: JsonObject): ReadAnswer {

@@ -80,6 +80,13 @@ export function streamErrorFault(
   return brokenOff(connection, `broke off with an error${said}`);
 }
 
+/** Creates the error of an answer of the Responses API whose model failed. */
+export function failedResponse(connection: Connection, error: JsonValue): ProviderError {
+  const words = wordsOf({ error });
+  const said = words === undefined ? "" : `: ${redactor(connection).message(words)}`;
+  return brokenOff(connection, `answered that the model failed${said}`);
+}
+
 /** Returns the message of an error body; servers like OpenAI's put it into different members. */
 function wordsOf(json: JsonValue | undefined): string | undefined {
   if (!isJsonObject(json)) return undefined;

@@ -5,7 +5,8 @@ import { isJsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { hasMoreContainers } from "../../base/json-containers.ts";
 import { containersMax, nestingDepthMax } from "../../base/limits.ts";
 import { isSound } from "../../tracing/events/parse-event.ts";
-import type { StreamPart } from "../calls/model-call.ts";
+import type { Operation, StreamPart } from "../calls/model-call.ts";
+import { redactor } from "../providers/redact.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { Connection } from "../provider.ts";
 import { brokenOff, failedAnswer, malformedFault, streamErrorFault } from "./error.ts";
@@ -27,12 +28,14 @@ export type EventSource = {
 };
 
 /**
- * Yields the parts of a stream. Everything from `[DONE]` on is one part. Fails with a ProviderError
- * after the parts before a fault, and like `chunks`.
+ * Yields the parts of a stream. Everything from `[DONE]` on is one part; a stream of the Responses
+ * API ends with the event that holds the whole answer. Fails with a ProviderError after the parts
+ * before a fault, and like `chunks`.
  */
 export async function* readParts(
   source: EventSource,
   connection: Connection,
+  operation: Operation = "chat",
 ): AsyncGenerator<readonly StreamPart[]> {
   const { chunks, close } = source;
   const sse = createSseReader();
@@ -44,11 +47,12 @@ export async function* readParts(
       const events = next.done ? (last ? [last] : []) : sse.push(next.value);
       const doneAt = events.findIndex(isDoneEvent);
       const answered = doneAt === -1 ? events : events.slice(0, doneAt);
-      const { parts, fault } = toParts(answered, connection, hasBegun);
+      const { parts, fault } = toParts(answered, { connection, operation, hasBegun });
       const isCut = fault && last !== undefined && isHalf(last);
       hasBegun ||= parts.length > 0;
       if (parts.length > 0) yield parts;
       if (fault) throw isCut ? brokenOff(connection) : fault;
+      if (parts.at(-1)?.isDone) return;
       if (doneAt !== -1) {
         const rest = sse.end();
         const ends = [...events.slice(doneAt), ...(rest ? [rest] : [])].map(({ bytes }) => bytes);
@@ -90,18 +94,30 @@ function isDoneEvent({ data }: SseEvent): boolean {
 
 type Read = { readonly parts: readonly StreamPart[]; readonly fault: ProviderError | undefined };
 
-/** Returns the parts before the first fault. `hasBegun`: earlier events of the stream passed. */
-function toParts(events: readonly SseEvent[], connection: Connection, hasBegun: boolean): Read {
+type Reading = {
+  readonly connection: Connection;
+  readonly operation: Operation;
+  /** Whether earlier events of the stream passed. */
+  readonly hasBegun: boolean;
+};
+
+/** Returns the parts before the first fault, and up to the event that ends the stream. */
+function toParts(events: readonly SseEvent[], reading: Reading): Read {
   const parts: StreamPart[] = [];
   for (const event of events) {
-    const part = toPart(event, connection, hasBegun || parts.length > 0);
+    const hasBegun = reading.hasBegun || parts.length > 0;
+    const part = toPart(event, { ...reading, hasBegun });
     if (part instanceof ProviderError) return { parts, fault: part };
     parts.push(part);
+    if (part.isDone) break;
   }
   return { parts, fault: undefined };
 }
 
-function toPart({ bytes, data, name }: SseEvent, connection: Connection, hasBegun: boolean) {
+function toPart(
+  { bytes, data, name }: SseEvent,
+  { connection, operation, hasBegun }: Reading,
+): StreamPart | ProviderError {
   if (data === undefined || data === "") return { bytes };
   const chunk = hasMoreContainers(bytes, containersMax) ? undefined : tryParseJson(data);
   if (isError(chunk, name)) {
@@ -109,9 +125,20 @@ function toPart({ bytes, data, name }: SseEvent, connection: Connection, hasBegu
     if (!hasBegun) return failedAnswer(connection, Buffer.from(data));
     return streamErrorFault(connection, chunk);
   }
-  if (isJsonObject(chunk) && isSound(chunk, chunkDepthMax)) return { bytes, chunk };
-  return malformedFault(connection, "with an invalid event");
+  if (!isJsonObject(chunk) || !isSound(chunk, chunkDepthMax)) {
+    return malformedFault(connection, "with an invalid event");
+  }
+  if (operation !== "response" || !lastTypes.has(chunk["type"])) return { bytes, chunk };
+  // A model that failed may repeat a secret.
+  return { bytes: redactor(connection).body(bytes), chunk, isDone: true };
 }
+
+/** Types of the events that end a stream of the Responses API. */
+const lastTypes: ReadonlySet<JsonValue | undefined> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
 
 /** Returns whether a stream ended within an event; a missing blank line alone does not count. */
 function isHalf({ data }: SseEvent): boolean {
@@ -122,7 +149,8 @@ function isHalf({ data }: SseEvent): boolean {
 function isError(json: JsonValue | undefined, name: string): boolean {
   if (name === "error") return true;
   if (!isJsonObject(json)) return false;
-  return (json["error"] ?? null) !== null || json["object"] === "error";
+  const { error = null, object, type } = json;
+  return error !== null || object === "error" || type === "error";
 }
 
 /** Returns the bytes of parts for a client of the OpenAI API. */

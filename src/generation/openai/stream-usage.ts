@@ -7,7 +7,7 @@ import type { ModelRequest, StreamPart } from "../calls/model-call.ts";
 /** Returns a request whose stream tells its tokens; the same one if it asks or does not stream. */
 export function withUsage<Request extends ModelRequest>(request: Request): Request {
   const { body, bytes, isStream } = request;
-  if (!isStream || asksUsage(body)) return request;
+  if (!isStream || asksUsage(request)) return request;
   const { stream_options: before } = body;
   const options = { ...(isJsonObject(before) && before), include_usage: true };
   const asking = { ...body, stream_options: options };
@@ -18,8 +18,10 @@ export function withUsage<Request extends ModelRequest>(request: Request): Reque
   };
 }
 
-/** Whether a request asks for the tokens of its stream. */
-export function asksUsage({ stream_options: options }: JsonObject): boolean {
+/** Whether the tokens of a request's stream are told: a chat has to ask for them. */
+export function asksUsage({ operation, body }: ModelRequest): boolean {
+  if (operation === "response") return true;
+  const { stream_options: options } = body;
   return isJsonObject(options) && options["include_usage"] === true;
 }
 

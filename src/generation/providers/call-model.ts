@@ -1,6 +1,7 @@
 // Calls the model of a target: providers with the OpenAI API directly, others through the Vercel AI
 // SDK. Source: docs/decisions.md, 20.1, 21.1; docs/generations.md.
 
+import { refuse } from "../../base/errors.ts";
 import { isJsonArray } from "../../base/json.ts";
 import { chatChoicesMax } from "../../base/tenant-limits.ts";
 import {
@@ -22,6 +23,7 @@ export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">
   return async (target, request, signal) => {
     const { connection, model } = target;
     if (!speaksOpenAi(connection.type)) {
+      if (request.operation === "response") refuse("model", withoutResponses(connection));
       const call = request.operation === "embedding" ? callEmbeddings : callChat;
       return call(fetchOf(outbound.fetch(connection), request), target, request, signal);
     }
@@ -34,6 +36,10 @@ export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">
     assertFinished(answer, connection);
     return answer;
   };
+}
+
+function withoutResponses({ name }: Connection): string {
+  return `is one of provider ${name}, which has no Responses API; use /v1/chat/completions`;
 }
 
 /** Adds the key of a request. Several choices are several calls, which must not share a key. */
@@ -62,6 +68,8 @@ function assertFinished(answer: ModelAnswer, connection: Connection): void {
  */
 export function concurrentCalls({ targets }: Route, request: ModelRequest): number {
   if (targets.every(({ connection }) => speaksOpenAi(connection.type))) return 1;
+  // Providers without the Responses API are not asked.
+  if (request.operation === "response") return 1;
   if (request.operation === "chat") return Math.min(choicesAsked(request), chatChoicesMax);
   const { input } = request.body;
   return isJsonArray(input) ? Math.min(Math.max(input.length, 1), parallelMax) : 1;

@@ -25,7 +25,11 @@ import {
 
 type Response = Dispatcher.ResponseData;
 
-const paths = { chat: "/chat/completions", embedding: "/embeddings" } as const;
+const paths = {
+  chat: "/chat/completions",
+  embedding: "/embeddings",
+  response: "/responses",
+} as const;
 
 const jsonType = "application/json";
 
@@ -56,7 +60,7 @@ export async function sendOpenAi(
   response.body.on("error", () => undefined);
   if (response.statusCode >= 300) throw await readFault(connection, response, signal);
   return request.isStream
-    ? readStream(connection, response, signal)
+    ? readStream(connection, request, response, signal)
     : readWhole(connection, request, response, signal);
 }
 
@@ -80,6 +84,8 @@ function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) 
   if (!deploymentName.test(model)) {
     refuse("model", `is not a valid deployment name of provider ${connection.name}`);
   }
+  // Azure has this API under one path, which takes the deployment in the body.
+  if (operation === "response") return { origin, path: `${folder}/v1${paths.response}` };
   const version = encodeURIComponent(connection.apiVersion ?? azureApiVersionDefault);
   const path = `${folder}/deployments/${model}${paths[operation]}?api-version=${version}`;
   return { origin, path };
@@ -159,6 +165,7 @@ function hasError(json: JsonValue | undefined): boolean {
 
 async function readStream(
   connection: Connection,
+  { operation }: OpenAiRequest,
   { headers, body }: Response,
   signal: AbortSignal,
 ): Promise<StreamAnswer> {
@@ -176,5 +183,5 @@ async function readStream(
     return result;
   };
   const source = { chunks: { next }, close: () => void body.destroy() };
-  return toStreamAnswer(readParts(source, connection));
+  return toStreamAnswer(readParts(source, connection, operation));
 }

@@ -7,38 +7,49 @@ import type { LlmProxyService } from "../../../gen/waggle/v1/llm_proxy_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { memoryOf, parsedBodyKey, projectOf } from "../../access/call.ts";
 import { decodeJson } from "../../base/decode/json.ts";
+import type { Operation } from "../calls/model-call.ts";
 import { callerOf, setIdHeaders } from "../calls/handler-caller.ts";
 import type { Models } from "./models.ts";
 import type { Answered, Proxy, ProxyCall } from "./proxy.ts";
 import { parseCallHeaders } from "./request-headers.ts";
 
+const streamingRpcs = {
+  chat: "StreamChatCompletion",
+  response: "StreamResponse",
+  embedding: "no embedding",
+} as const;
+
 export function llmProxyHandlers(
   proxy: Proxy,
   models: Models,
 ): ServiceImpl<typeof LlmProxyService> {
-  async function create(
-    operation: "chat" | "embedding",
+  async function create(operation: Operation, body: HttpBody | undefined, context: HandlerContext) {
+    const call = await callOf(proxy, operation, body, context);
+    if (call.request.isStream) throw notThisRpc(`true is for ${streamingRpcs[operation]}`);
+    const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
+    setHeaders(context, answered);
+    return { contentType, data: bytes };
+  }
+
+  async function* stream(
+    operation: Operation,
     body: HttpBody | undefined,
     context: HandlerContext,
   ) {
     const call = await callOf(proxy, operation, body, context);
-    if (call.request.isStream) throw notThisRpc("true is for StreamChatCompletion");
-    const { bytes, contentType, ...answered } = await proxy.create(projectOf(context), call);
+    if (!call.request.isStream) throw notThisRpc("must be true here");
+    const { chunks, ...answered } = await proxy.stream(projectOf(context), call);
     setHeaders(context, answered);
-    return { contentType, data: bytes };
+    for await (const data of chunks) yield { contentType: "text/event-stream", data };
   }
 
   return {
     createChatCompletion: ({ httpBody }, context) => create("chat", httpBody, context),
     createEmbedding: ({ httpBody }, context) => create("embedding", httpBody, context),
 
-    async *streamChatCompletion({ httpBody }, context) {
-      const call = await callOf(proxy, "chat", httpBody, context);
-      if (!call.request.isStream) throw notThisRpc("must be true here");
-      const { chunks, ...answered } = await proxy.stream(projectOf(context), call);
-      setHeaders(context, answered);
-      for await (const data of chunks) yield { contentType: "text/event-stream", data };
-    },
+    streamChatCompletion: ({ httpBody }, context) => stream("chat", httpBody, context),
+    createResponse: ({ httpBody }, context) => create("response", httpBody, context),
+    streamResponse: ({ httpBody }, context) => stream("response", httpBody, context),
 
     async listModels(_, context) {
       const { models: list, unavailable } = await models.list(projectOf(context));
@@ -53,7 +64,7 @@ export function llmProxyHandlers(
 
 async function callOf(
   proxy: Pick<Proxy, "read">,
-  operation: "chat" | "embedding",
+  operation: Operation,
   body: HttpBody | undefined,
   context: HandlerContext,
 ): Promise<ProxyCall> {

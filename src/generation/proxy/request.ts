@@ -8,6 +8,7 @@ import { nestingDepthMax } from "../../base/limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
 import { type RecordedRequest, withoutOwnKeys } from "../calls/generation-event.ts";
+import { toChatHistory } from "../openai/response.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
@@ -30,7 +31,7 @@ export function parseProxyRequest(
   json: unknown,
 ): ProxyRequest {
   if (!isJsonObject(json)) refuse("the body", "must be a JSON object");
-  const { model, messages, input, stream = false } = json;
+  const { model, messages, input, stream = false, background = false } = json;
   if (typeof model !== "string" || model === "" || model.length > modelLengthMax) {
     refuse("model", "must name a model, such as `openai/gpt-4o-mini`, or an alias");
   }
@@ -40,15 +41,18 @@ export function parseProxyRequest(
   if (operation === "embedding" && typeof input !== "string" && !isJsonArray(input)) {
     refuse("input", "must be a text, or an array of them");
   }
+  if (operation === "response" && background === true) {
+    refuse("background", "must not be true: an answer that comes later could not be recorded");
+  }
   if (typeof stream !== "boolean" && stream !== null) refuse("stream", "must be a boolean");
   if (!isSound(json, depthMax)) {
     refuse("the body", `may nest ${depthMax} levels, and its numbers must be finite`);
   }
-  return { operation, body: json, bytes, isStream: operation === "chat" && stream === true };
+  return { operation, body: json, bytes, isStream: operation !== "embedding" && stream === true };
 }
 
 /** Default event name of a call together with its model, as in OpenTelemetry's spans of models. */
-const operations = { chat: "chat", embedding: "embeddings" } as const;
+const operations = { chat: "chat", embedding: "embeddings", response: "chat" } as const;
 
 export function toRecorded(request: ProxyRequest, headers: CallHeaders): RecordedRequest {
   return {
@@ -63,6 +67,7 @@ export function toRecorded(request: ProxyRequest, headers: CallHeaders): Recorde
 
 function inputsOf({ operation, body, configured }: ProxyRequest): JsonObject {
   if (operation === "embedding") return { input: body["input"] ?? null };
+  if (operation === "response") return { chat_history: toChatHistory(body) };
   return { ...configured?.inputs, chat_history: body["messages"] ?? [] };
 }
 
@@ -70,6 +75,7 @@ function inputsOf({ operation, body, configured }: ProxyRequest): JsonObject {
 const notParameters: ReadonlySet<string> = new Set([
   "model",
   "messages",
+  "instructions",
   "input",
   "stream",
   "stream_options",
