@@ -1,11 +1,14 @@
 // LangSmith: the runs of its SDKs, whose inputs and outputs are JSON text in the earlier GenAI
 // attributes. Source: PyPI langsmith 0.15, npm langsmith 0.12 (their OpenTelemetry export).
 
-import { isJsonObject } from "../../../base/json.ts";
-import { placeOrKeep, type Draft } from "../draft.ts";
+import { isJsonObject, type JsonValue } from "../../../base/json.ts";
+import { move, placeOrKeep, type Draft } from "../draft.ts";
 import { movePayloads } from "../model-payload.ts";
 import { parseJsonText, toNumber } from "../values.ts";
 import type { Convention } from "./convention.ts";
+
+/** Tags of a span, which the SDKs join; a span without any has an empty text. */
+const tagsKey = "langsmith.span.tags";
 
 export const langSmith: Convention = {
   fields: {
@@ -16,11 +19,20 @@ export const langSmith: Convention = {
     "langsmith.metadata.user_id": "metadata.user_id",
   },
   read(draft) {
+    if (draft.left.get(tagsKey) !== "") move(draft, tagsKey, "metadata", "tags", readTags);
     if (!draft.attributes.has("langsmith.span.kind")) return;
     movePayloads(draft, { input: "gen_ai.prompt", output: "gen_ai.completion" });
     if (draft.eventType === "model" && draft.hasUsage) readTokenDetails(draft);
   },
 };
+
+function readTags(tags: JsonValue): JsonValue {
+  if (typeof tags !== "string") return tags;
+  return tags
+    .split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "");
+}
 
 /** Attributes with the whole usage as JSON text; the first is of both SDKs. */
 const usageKeys = ["langsmith.metadata.usage_metadata", "langsmith.usage_metadata"];
