@@ -33,6 +33,7 @@ import { vercel } from "./conventions/vercel.ts";
 import { createDraft, keep, place, type Draft } from "./draft.ts";
 import { inferEventType } from "./event-type.ts";
 import { compileFields, placeFields } from "./fields.ts";
+import { placeFirstChunk } from "./first-chunk.ts";
 import { firstText, identityKeys, type Identity } from "./identity.ts";
 import type { Attributes, Span } from "./span.ts";
 import { spanError } from "./span-error.ts";
@@ -105,6 +106,7 @@ export function mapSpan(
   const duration = takeDuration(draft);
   const spanSource = sourceOf(draft, source);
   for (const convention of conventions) convention.read?.(draft);
+  placeFirstChunk(draft);
   deriveFields(draft);
   describeSpan(draft);
   keepRest(draft);

@@ -29,6 +29,8 @@ describe("fields of GenAI attributes", () => {
     ["llm.cost.total", 0.02, { metadata: { cost: 0.02 } }],
     ["operation.cost", 0.02, { metadata: { cost: 0.02 } }],
     ["honeyhive_user_id", "u", { user_properties: { user_id: "u" } }],
+    ["langsmith.span.tags", "beta, order", { metadata: { tags: ["beta", "order"] } }],
+    ["langsmith.span.tags", ["beta", "a, b"], { metadata: { tags: ["beta", "a, b"] } }],
   ])("%s", (key, value, want) => {
     const got = eventOf({ attributes: { [key]: value } });
 
@@ -171,6 +173,51 @@ describe("usage", () => {
     const got = eventOf({ attributes: { "gen_ai.usage.audio_tokens": 5 } });
 
     expect(got.metadata).toMatchObject({ "gen_ai.usage.audio_tokens": 5 });
+  });
+
+  test.each([
+    { key: "gen_ai.response.time_to_first_chunk", value: 0.0280785, want: 28.079 },
+    { key: "gen_ai.client.operation.time_to_first_chunk", value: 0.045, want: 45 },
+    { key: "gen_ai.server.time_to_first_token", value: 0.43, want: 430 },
+    {
+      key: "gen_ai.server.time_to_first_token",
+      value: 430,
+      want: 430,
+      scope: { name: "strands.telemetry.tracer", version: "", attributes: new Map() },
+    },
+    { key: "ai.response.msToFirstChunk", value: 44.96, want: 44.96 },
+  ])("the time to the first chunk: $key of $value", ({ key, value, want, ...rest }) => {
+    const attributes = { "gen_ai.operation.name": "chat", [key]: value };
+
+    const got = eventOf({ attributes, ...rest });
+
+    expect(got.metadata).toMatchObject({ time_to_first_byte_ms: want });
+    expect(got.metadata).not.toHaveProperty([key]);
+  });
+
+  test.each([
+    ["langfuse.observation.completion_start_time", '"2025-10-09T08:53:20.250Z"'],
+    ["mastra.completion_start_time", "2025-10-09T08:53:20.250Z"],
+  ])("the time to the first chunk: the instant of %s", (key, instant) => {
+    const attributes = { "gen_ai.operation.name": "chat", [key]: instant };
+
+    const { metadata } = eventOf({ attributes });
+
+    expect(metadata).toMatchObject({ time_to_first_byte_ms: 250 });
+    expect(JSON.stringify(metadata)).toContain("2025-10-09T08:53:20.250Z");
+  });
+
+  test.each([
+    { name: "of a chain", operation: "invoke_agent", value: 0.2 },
+    { name: "that is no number", operation: "chat", value: "soon" },
+  ])("a time to the first chunk $name stays", ({ operation, value }) => {
+    const key = "gen_ai.response.time_to_first_chunk";
+    const attributes = { "gen_ai.operation.name": operation, [key]: value };
+
+    const { metadata } = eventOf({ attributes });
+
+    expect(metadata).toMatchObject({ [key]: value });
+    expect(metadata).not.toHaveProperty("time_to_first_byte_ms");
   });
 
   test("a chain repeats its children's tokens, so they are not counted again", () => {

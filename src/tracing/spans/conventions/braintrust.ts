@@ -41,24 +41,25 @@ const settings = {
   stop_sequences: "gen_ai.request.stop_sequences",
 };
 
-const counts = {
+const amounts = {
   prompt_tokens: "gen_ai.usage.input_tokens",
   completion_tokens: "gen_ai.usage.output_tokens",
   tokens: "gen_ai.usage.total_tokens",
   prompt_cached_tokens: "gen_ai.usage.cache_read.input_tokens",
   prompt_cache_creation_tokens: "gen_ai.usage.cache_creation.input_tokens",
   completion_reasoning_tokens: "gen_ai.usage.reasoning.output_tokens",
+  time_to_first_token: "gen_ai.response.time_to_first_chunk",
 };
 
-// The settings and counts of a call get the names of the GenAI conventions. The metrics have
-// amounts without a field, such as the time of the first token, so they stay as well.
+// The settings and amounts of a call get the names of the GenAI conventions. The metrics may have
+// amounts without a field, so they stay as well.
 function adoptCall(draft: Draft): void {
   const given = parseJsonText(draft.attributes.get(metadataKey) ?? null);
   if (draft.eventType !== "model" || !isJsonObject(given)) return;
   const used = parseJsonText(draft.attributes.get("braintrust.metrics") ?? null);
   const added = new Map<string, JsonValue>();
   rename(given, settings, added);
-  if (isJsonObject(used)) rename(withCached(used, given), counts, added);
+  if (isJsonObject(used)) rename(withCached(used, given), amounts, added);
   const { request_path: path } = given;
   const isEmbedding = typeof path === "string" && path.endsWith("embeddings");
   if (isEmbedding) added.set("gen_ai.operation.name", "embeddings");

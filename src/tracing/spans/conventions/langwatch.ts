@@ -62,9 +62,10 @@ const metrics = {
   completion_tokens: ["completion_tokens", "completionTokens"],
   reasoning_tokens: ["reasoning_tokens", "reasoningTokens"],
   cost: ["cost"],
+  time_to_first_byte_ms: ["first_token_ms", "firstTokenMs"],
 } as const;
 
-// The metrics have amounts without a field, such as the time of the first token, so they stay.
+// The metrics may have amounts without a field, so they stay.
 function readMetrics(draft: Draft): void {
   const given = unwrap(draft.left.get("langwatch.metrics") ?? null);
   if (!isJsonObject(given)) return;
