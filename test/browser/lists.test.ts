@@ -175,6 +175,35 @@ describe("rows", () => {
     await drawer.waitFor();
   });
 
+  test("are copied with tabs between their cells, and a part of a cell as it is", async () => {
+    const { page } = await app.open(path("experiments"));
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const rows = page.getByRole("grid").getByRole("row");
+    await rows.filter({ hasText: "Run base" }).waitFor();
+    await rows.filter({ hasText: "Run new" }).waitFor();
+    /** Copies what is marked from the start of one cell to `letters` of the end's text. */
+    const copied = async (row: number, cell: number, letters?: number): Promise<string> => {
+      await page.evaluate(`{
+        const cellsOf = (row) => [...row.querySelectorAll(".table-cell")];
+        const rows = [...document.querySelectorAll(".table-row")].map(cellsOf);
+        const texts = document.createTreeWalker(rows[${row}][${cell}], NodeFilter.SHOW_TEXT);
+        const end = texts.nextNode();
+        const [start] = ${letters === undefined} ? rows[0] : [end];
+        getSelection().setBaseAndExtent(start, 0, end, ${letters ?? "end.length"});
+      }`);
+      await page.keyboard.press("ControlOrMeta+c");
+      return page.evaluate<string>("navigator.clipboard.readText()");
+    };
+    const columns = await page.getByRole("columnheader").count();
+
+    const lines = (await copied(1, 0)).split("\n");
+
+    expect(lines.map((line) => line.split("\t").length)).toEqual([columns - 1, columns - 1]);
+    expect(lines.map((line) => line.split("\t")[0])).toEqual(["Run new", "Run base"]);
+    expect(await copied(0, 0, 3)).toBe("Run");
+    expect((await copied(0, 1)).split("\t")).toEqual(lines[0]?.split("\t").slice(0, 2));
+  });
+
   test("keep their own controls", async () => {
     const { page } = await app.open(path("experiments"));
     const run = page.getByRole("row").filter({ hasText: "Run base" });

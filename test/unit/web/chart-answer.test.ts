@@ -4,7 +4,7 @@ import { create, fromJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import { ChartResultSchema } from "../../../gen/waggle/v1/chart_pb.js";
-import { formatOf, toAnswer } from "../../../src/web/app/pages/charts/answer.ts";
+import { formatOf, toAnswer, toCsv } from "../../../src/web/app/pages/charts/answer.ts";
 import { measureName } from "../../../src/web/app/pages/charts/question.ts";
 
 test.each([true, false])(
@@ -40,4 +40,19 @@ test.each([
   const measure = { metric: "error_rate", aggregation };
 
   expect(`${measureName(measure)}: ${formatOf(measure)(value)}`).toBe(want);
+});
+
+test("numbers of CSV are without the noise of sums, and texts are no formulas", () => {
+  const buckets = ["gpt", "=1+1", "-5"].map((text) => fromJson(ValueSchema, text));
+  const values = [0.1 + 0.2, 1_234_567_890.123, 0.000_05].map((one) => fromJson(ValueSchema, one));
+  const result = create(ChartResultSchema, {
+    kind: "table",
+    data: { buckets, series: [{ measure: "m1", values }] },
+    measures: [{ id: "m1", metric: "cost", aggregation: "sum" }],
+  });
+  const answer = toAnswer(result, true);
+
+  const [, ...rows] = toCsv(answer).split("\r\n");
+
+  expect(rows).toEqual(["gpt,0.3", "'=1+1,1234567890.12", "-5,0.00005"]);
 });

@@ -111,3 +111,8 @@ export function toNumber(text: string): number | undefined {
   const value = Number(text);
   return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
 }
+
+/** Puts an apostrophe before a leading sign that sheets take for a formula; numbers stay. */
+export function toInertCell(text: string): string {
+  return /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+}

@@ -7,6 +7,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useId, useRef, useState } from "react";
 import type { CSSProperties, FocusEvent, KeyboardEvent, ReactNode } from "react";
 import { useCommands } from "../shell/commands.ts";
+import { copyRows } from "./copy-rows.ts";
 import { Folded, useFolding } from "./folded.tsx";
 import { Checkbox } from "./input.tsx";
 import { revealRow } from "./reveal-row.ts";
@@ -102,6 +103,7 @@ export function Table<Item extends RowData>(props: TableProps<Item>) {
       data-narrow={isNarrow}
       style={widthsOf(grid)}
       onKeyDown={moves.onKeyDown}
+      onCopy={copyRows}
       onScroll={(event) => props.onAtTop?.(event.currentTarget.scrollTop < lineHeightPx)}
     >
       <TableHead grid={grid} selected={selected} onSelect={props.onSelect} />

@@ -2,7 +2,7 @@
 
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ChartResult } from "../../../../../gen/waggle/v1/chart_pb.js";
-import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
+import { formatCost, formatCount, formatDuration, toInertCell } from "../../design/format.ts";
 import { type Measure, measureName } from "./question.ts";
 
 export type AnswerSeries = {
@@ -154,9 +154,12 @@ function startOf(bucket: Bucket): readonly (string | number)[] {
   return [bucketName(bucket, String)];
 }
 
-/** Quotes a cell; a leading sign that sheets take for a formula gets an apostrophe. */
+/** Significant digits of a number in CSV: sums of doubles are off in the last ones. */
+const csvDigits = 12;
+
+/** Quotes a cell, which no sheet takes for a formula. */
 function toCell(value: string | number): string {
-  if (typeof value === "number") return String(value);
-  const inert = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  if (typeof value === "number") return String(Number(value.toPrecision(csvDigits)));
+  const inert = toInertCell(value);
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }
