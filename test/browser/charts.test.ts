@@ -508,6 +508,40 @@ describe("the condition of an alert", () => {
   });
 });
 
+describe("the checks of an alert", () => {
+  test("have a picture for each unit of its measures", async () => {
+    const projections = ["duration", "cost"];
+    const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url, { projections }));
+    const { id } = (made as { data: { id: string } }).data;
+    const values = [2_000, 0.5].map((value, at) => ({ projection: projections[at], value }));
+    const checks = [12, 13].map((hour) => ({
+      outcome: "critical",
+      sampleSize: 3,
+      values,
+      evaluatedAt: `2026-09-21T${hour + 1}:00:05Z`,
+      windowStart: `2026-09-21T${hour}:00:00Z`,
+      windowEnd: `2026-09-21T${hour + 1}:00:00Z`,
+    }));
+    const { page, inspect } = await app.open("/app/components");
+    await page.route("**/ListAlertEvaluations**", (route) =>
+      route.fulfill({ json: { success: true, data: checks } }),
+    );
+
+    await page.goto(app.service.url + path(`alerts/${id}`));
+
+    const pictures = page.getByRole("figure");
+    await pictures.first().waitFor();
+    await inspect("alert-units");
+    const shown: string[] = [];
+    for (const picture of await pictures.all()) {
+      await picture.getByRole("button", { name: "Show the numbers" }).click();
+      shown.push(...(await picture.getByRole("row").nth(1).getByRole("cell").allInnerTexts()));
+    }
+    // Each with the threshold in its unit.
+    expect(shown).toEqual(["2.00 s", "1.00 s", "$0.500", "$1,000.00"]);
+  });
+});
+
 describe("an alert, for a viewer,", () => {
   test("has no control that the role does not permit", async () => {
     const userId = await app.addMember("project_viewer");

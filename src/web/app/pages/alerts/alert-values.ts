@@ -2,7 +2,7 @@
 
 import type { Alert, AlertEvaluation } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { formatCost, formatCounted, formatExactCost } from "../../design/format.ts";
-import { formatOf } from "../charts/answer.ts";
+import { formatOf, unitOf } from "../charts/answer.ts";
 
 /** Aggregations of alerts as charts name them. */
 export const chartAggregations: Readonly<Record<string, string>> = {
@@ -34,6 +34,14 @@ export function formatOfAlert(
 
 function formatOfMeasure({ aggregation }: Condition, metric = ""): (value: number) => string {
   return formatOf({ metric, aggregation: chartAggregations[aggregation] ?? "avg" });
+}
+
+/** Returns the measures of an alert, those together whose values have one unit. */
+export function measuresByUnit(alert: Condition): readonly (readonly string[])[] {
+  const isOfMeasures = alert.alertType !== "DRIFT" && alert.alertType !== "PER_EVENT";
+  const aggregation = chartAggregations[alert.aggregation] ?? "avg";
+  const unit = (metric: string): string => (isOfMeasures ? unitOf({ metric, aggregation }) : "");
+  return [...Map.groupBy(alert.projections, unit).values()];
 }
 
 /**

@@ -17,7 +17,7 @@ import { type Column, Table } from "../../design/table.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
-import { formatOfAlert, noteOf } from "./alert-values.ts";
+import { formatOfAlert, measuresByUnit, noteOf } from "./alert-values.ts";
 import { outcomeTones } from "./alert-tones.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
@@ -75,25 +75,31 @@ export function Checks({ alert }: { readonly alert: Alert }) {
 
 type ValuesChartProps = { readonly alert: Alert; readonly checks: readonly AlertEvaluation[] };
 
+/** A picture for each unit of the measures, since one axis has one unit. */
 function ValuesChart({ alert, checks }: ValuesChartProps) {
   const ordered = checks.toReversed();
   const times = ordered.map(({ windowStart }) => (windowStart ? timestampMs(windowStart) : 0));
-  const series = alert.projections.map((projection) => ({
-    label: fieldName(projection),
-    values: ordered.map(
-      ({ values }) => values.find((value) => value.projection === projection)?.value ?? null,
-    ),
-  }));
   const lines = alert.alertType === "PER_EVENT" ? [] : thresholdSeries(alert, times.length);
-  return (
-    <TimeSeriesChart
-      label={`Values that the checks of ${alert.name} saw`}
-      times={times}
-      series={[...series, ...lines]}
-      format={formatOfAlert(alert)}
-      heightPx={180}
-    />
-  );
+  const groups = measuresByUnit(alert);
+  return groups.map((projections) => {
+    const series = projections.map((projection) => ({
+      label: fieldName(projection),
+      values: ordered.map(
+        ({ values }) => values.find((value) => value.projection === projection)?.value ?? null,
+      ),
+    }));
+    const names = groups.length === 1 ? [] : series.map(({ label }) => label);
+    return (
+      <TimeSeriesChart
+        key={projections[0]}
+        label={[`Values that the checks of ${alert.name} saw`, ...names].join(", ")}
+        times={times}
+        series={[...series, ...lines]}
+        format={formatOfAlert(alert, projections[0])}
+        heightPx={Math.max(90, Math.floor(180 / groups.length))}
+      />
+    );
+  });
 }
 
 function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {

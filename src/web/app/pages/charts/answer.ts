@@ -137,6 +137,12 @@ export function formatOf({ metric, aggregation }: Measure): (value: number) => s
   }
 }
 
+/** Returns the unit of a measure's values: those of one unit have one axis. */
+export function unitOf({ metric, aggregation }: Measure): string {
+  if (aggregation === "count") return "event_count";
+  return metric.endsWith("tokens") ? "tokens" : metric;
+}
+
 /** Returns an answer as CSV: a row for each bucket, a column for each series. */
 export function toCsv({ buckets, series, kind }: Answer): string {
   const head = kind === "time_series" ? "time" : kind === "histogram" ? "from" : "value";

@@ -10,7 +10,7 @@ import { type ChartSeries, HistogramChart, TimeSeriesChart } from "../../design/
 import { showToast } from "../../design/toast.tsx";
 import { copyText } from "../../design/values.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
-import { type Answer, type AnswerSeries, formatOf, toCsv } from "./answer.ts";
+import { type Answer, type AnswerSeries, formatOf, toCsv, unitOf } from "./answer.ts";
 import { BarList } from "./bar-list.tsx";
 import { Bars } from "./bars.tsx";
 import { eventsOf, type OpenEvents } from "./drill-down.ts";
@@ -97,7 +97,9 @@ function OverTime({
   open,
 }: ChartViewProps & { readonly open: OpenEvents }) {
   const times = answer.buckets.map((bucket) => (bucket.kind === "time" ? bucket.startMs : 0));
-  const groups = [...Map.groupBy(answer.series, (one) => unitOf(answer, one)).values()];
+  const unitOfSeries = ({ measure }: AnswerSeries) =>
+    unitOf(answer.measures[measure] ?? { metric: "" });
+  const groups = [...Map.groupBy(answer.series, unitOfSeries).values()];
   const height = Math.max(80, Math.floor(heightPx / groups.length) - 34);
   return groups.map((group) => {
     const [first] = group;
@@ -123,12 +125,6 @@ function OverTime({
       <TimeSeriesChart key={shared.label} {...shared} />
     );
   });
-}
-
-function unitOf({ measures }: Answer, { measure }: AnswerSeries): string {
-  const { metric = "", aggregation } = measures[measure] ?? {};
-  if (aggregation === "count") return "event_count";
-  return metric.endsWith("tokens") ? "tokens" : metric;
 }
 
 function toChartSeries({ label, values, measure }: AnswerSeries, question: Question): ChartSeries {
