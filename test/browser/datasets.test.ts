@@ -108,6 +108,23 @@ describe("datasets", () => {
     expect(datapoint[0]).toMatchObject({ inputs: { question: "Theirs?" }, metadata: { mine: 1 } });
   });
 
+  test("are gone from their page once another tab has deleted them", async () => {
+    const { result } = (await app.call("POST", "/v1/datasets", { name: "Short-lived" })) as {
+      result: { insertedId: string };
+    };
+    const { page } = await app.open("/app/components");
+    await page.clock.install();
+    await page.goto(app.service.url + path(`/${result.insertedId}`));
+    await page.getByText("No datapoints yet").waitFor();
+
+    await app.call("DELETE", `/v1/datasets/${result.insertedId}`);
+    await page.clock.fastForward(31_000);
+
+    await page.getByRole("alert").getByText("It was deleted, or it is not open to you").waitFor();
+    expect(await page.getByText("No datapoints yet").count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Add datapoint" }).count()).toBe(0);
+  });
+
   test("are made and filled from a file, and a refused row is named", async () => {
     const { page, picture } = await app.open(path());
     await page.getByRole("button", { name: "Create dataset" }).first().click();

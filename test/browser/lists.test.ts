@@ -257,6 +257,33 @@ describe("a list that cannot be read again", () => {
   });
 });
 
+/** Lists, and what another tab makes in each under a name. */
+const made = [
+  ["datasets", "/v1/datasets", {}],
+  ["queues", "/v1/queues", { event_ids: ["of-base"] }],
+  ["alerts", "/v1/alerts", anAlert("http://127.0.0.1:9/")],
+  ["evaluators", "/v1/metrics", { type: "HUMAN", return_type: "boolean", criteria: "Right?" }],
+  [
+    "prompts",
+    "/v1/configurations",
+    { provider: "openai", parameters: { call_type: "chat", model: "gpt-4o-mini" } },
+  ],
+] as const;
+
+describe("a list that another tab changes", () => {
+  test.each(made)("of %s has it within half a minute", async (list, address, fields) => {
+    const { page } = await app.open("/app/components");
+    await page.clock.install();
+    await page.goto(app.service.url + path(list));
+    await page.getByRole("grid").getByRole("row").nth(1).waitFor();
+
+    await app.call("POST", address, { ...fields, name: "Of another tab" });
+    await page.clock.fastForward(31_000);
+
+    await page.getByRole("grid").getByText("Of another tab").waitFor();
+  });
+});
+
 describe("a list whose next page cannot be read", () => {
   test("says so, asks no more by itself, and goes on when it is told to", async () => {
     const names = Array.from({ length: 120 }, (_, index) => `Long list ${index}`);

@@ -32,6 +32,8 @@ import { useProjectId } from "./project.ts";
 import { callRpc } from "./transport.ts";
 
 const staleMs = 10_000;
+/** Time between two looks at a list or an item that other people, or other tabs, change. */
+export const sharedRefreshMs = 30_000;
 const retriesMax = 2;
 const refusedRefreshMs = 30_000;
 

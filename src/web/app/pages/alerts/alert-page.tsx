@@ -7,7 +7,7 @@ import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.
 import type { Filter } from "../../../../../gen/waggle/v1/filter_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import type { ApiError } from "../../api/errors.ts";
-import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { sharedRefreshMs, useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
@@ -37,7 +37,7 @@ export function AlertPage() {
   const { data, error, refetch } = useRpc(
     AlertService.method.getAlert,
     { alertId },
-    { refreshMs: 30_000 },
+    { refreshMs: sharedRefreshMs },
   );
   const alert = data?.data;
   // A poll that fails must not close a dialog, which may show a secret for the only time.

@@ -4,7 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Bell, Plus } from "lucide-react";
 import { type Alert, AlertService } from "../../../../../gen/waggle/v1/alert_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc } from "../../api/query.ts";
+import { sharedRefreshMs, useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { textColumn, timeColumn } from "../../design/columns.tsx";
@@ -20,7 +20,6 @@ import { stateTones } from "./alert-tones.ts";
 import { describeCondition } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
 
-const refreshMs = 30_000;
 const order = ["triggered", "active", "resolved", "muted", "paused"];
 
 const columns: readonly Column<Alert>[] = [
@@ -77,7 +76,7 @@ export function AlertsPage() {
   const navigate = useNavigate();
   const mayCreate = useMay()(AlertService.method.createAlert);
   const { state = "" } = alertsRoute.useSearch();
-  const list = useRpc(AlertService.method.listAlerts, {}, { refreshMs });
+  const list = useRpc(AlertService.method.listAlerts, {}, { refreshMs: sharedRefreshMs });
   const { data } = list;
   const params = { projectId };
   useCommands([

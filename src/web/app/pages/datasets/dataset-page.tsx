@@ -3,7 +3,7 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
-import { useRpc } from "../../api/query.ts";
+import { sharedRefreshMs, useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { formatCounted } from "../../design/format.ts";
@@ -25,16 +25,19 @@ import "../../design/layout.css";
 export function DatasetPage() {
   const { datasetId } = datasetRoute.useParams();
   const { version } = datasetRoute.useSearch();
-  const answer = useRpc(DatasetService.method.getDataset, {
-    datasetId,
-    ...(version !== undefined && { version }),
-  });
-  const { data } = answer;
+  const answer = useRpc(
+    DatasetService.method.getDataset,
+    { datasetId, ...(version !== undefined && { version }) },
+    { refreshMs: sharedRefreshMs },
+  );
+  const { data, error } = answer;
   const dataset = data?.dataset;
-  if (dataset) return <DatasetContent key={datasetId} dataset={dataset} />;
+  if (dataset && error?.errorCode !== "NOT_FOUND") {
+    return <DatasetContent key={datasetId} dataset={dataset} />;
+  }
   return (
     <Page title="Dataset">
-      <ReadState read={answer} what="Loading the dataset" />
+      <ReadState read={answer} what="Loading the dataset" isInline={false} />
     </Page>
   );
 }

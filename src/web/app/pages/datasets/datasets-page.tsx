@@ -3,7 +3,7 @@
 import { Database } from "lucide-react";
 import { useMemo } from "react";
 import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
-import { useMore, useRpcPages } from "../../api/query.ts";
+import { sharedRefreshMs, useMore, useRpcPages } from "../../api/query.ts";
 import { countColumn, idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { EmptyState } from "../../design/states.tsx";
 import type { Column } from "../../design/table.tsx";
@@ -43,7 +43,11 @@ const columns: readonly Column<Dataset>[] = [
 ];
 
 export function DatasetsPage() {
-  const pages = useRpcPages(DatasetService.method.listDatasets, { limit: 100 });
+  const pages = useRpcPages(
+    DatasetService.method.listDatasets,
+    { limit: 100 },
+    { refreshMs: sharedRefreshMs },
+  );
   const rows = useMemo(() => pages.data?.pages.flatMap(({ datasets }) => datasets), [pages.data]);
   const more = useMore(pages);
   const { create, creating } = useNewItem({

@@ -5,7 +5,7 @@ import { Gauge, Plus } from "lucide-react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
-import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { sharedRefreshMs, useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Switch } from "../../design/input.tsx";
@@ -128,7 +128,7 @@ function Health({ metric }: { readonly metric: Metric }) {
 
 export function EvaluatorsPage() {
   const projectId = useCurrentProjectId();
-  const list = useRpc(MetricService.method.listMetrics, {});
+  const list = useRpc(MetricService.method.listMetrics, {}, { refreshMs: sharedRefreshMs });
   const { onOpen } = useItemPages("evaluators");
   const mayCreate = useMay()(MetricService.method.createMetric);
   const create = () => onOpen({ id: "new" });

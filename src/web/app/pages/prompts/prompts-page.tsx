@@ -6,7 +6,7 @@ import {
   type Configuration,
   ConfigurationService,
 } from "../../../../../gen/waggle/v1/configuration_pb.js";
-import { useRpc } from "../../api/query.ts";
+import { sharedRefreshMs, useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { Select } from "../../design/input.tsx";
@@ -72,6 +72,7 @@ export function PromptsPage() {
   const setSearch = useSearchChange<PromptsSearch>();
   const list = useRpc(ConfigurationService.method.listConfigurations, env === "" ? {} : { env }, {
     keepsPrevious: true,
+    refreshMs: sharedRefreshMs,
   });
   const { create, creating } = useNewItem({
     path: "prompts",

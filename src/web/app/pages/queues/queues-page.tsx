@@ -2,7 +2,7 @@
 
 import { ListChecks } from "lucide-react";
 import { type Queue, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
-import { useRpc } from "../../api/query.ts";
+import { sharedRefreshMs, useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { EmptyState } from "../../design/states.tsx";
@@ -63,7 +63,7 @@ function QueueCount({ queueId, state }: QueueCountProps) {
 }
 
 export function QueuesPage() {
-  const list = useRpc(QueueService.method.listQueues, {});
+  const list = useRpc(QueueService.method.listQueues, {}, { refreshMs: sharedRefreshMs });
   const { create, creating } = useNewItem({
     path: "queues",
     method: QueueService.method.createQueue,
