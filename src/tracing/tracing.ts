@@ -38,6 +38,8 @@ export type Tracing = {
   readonly runEvents: RunEvents;
   /** The service's own scores on events. */
   readonly metrics: EventMetrics;
+  /** Mask of what is stored about events in other tables, such as scores. */
+  readonly maskOf: MaskOf;
   /** Stores answers in the cluster, in the same transaction as the call's change. */
   readonly idempotency: Idempotency;
 };
@@ -101,6 +103,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
       selection,
       runEvents: createRunEvents(database, selection),
       metrics: createEventMetrics({ database, fields }),
+      maskOf,
       idempotency: createIdempotency(database),
     };
   }

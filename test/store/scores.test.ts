@@ -11,6 +11,9 @@ import type { EventWrite } from "../../src/tracing/events/event.ts";
 import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createEventArchive } from "../../src/tracing/archive/archive.ts";
 import type { Tracing, TracingOfClusters } from "../../src/tracing/tracing.ts";
+import { createMask } from "../../src/tracing/masking/mask.ts";
+import { compileRules } from "../../src/tracing/masking/rules.ts";
+import { everyTable, findIn } from "../support/every-table.ts";
 import { givenTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
@@ -104,6 +107,35 @@ describe("commitResults", () => {
     expect(await metricsOf(id)).toEqual({ accuracy: score, accuracy_explanation: String(score) });
     const [run] = await scores.runsOf(project, evaluator, id);
     expect(run).toMatchObject({ state: "scored", score, explanation: String(score) });
+  });
+
+  test("masks every text of a result before it is cut", async () => {
+    const rules = compileRules([{ detector: "email" }]);
+    const masked = givenScoring(clusters, { maskOf: async () => createMask(rules, "test") });
+    const evaluator = anEvaluator(projectId);
+    const [first = "", second = ""] = await givenEvents(2);
+    const chunk = await givenChunk(evaluator, [first, second]);
+    const address = "jane@secret.example";
+    const answer = `rated ${address}`;
+    const counts = { promptTokens: null, completionTokens: null, cost: null };
+    const judge = { provider: "p", model: "m", answer, ...counts };
+    const long = `${"x".repeat(9_990)} ${address}`;
+    const score = { ...aScore(first, address, long).result, judge };
+
+    await masked.scores.commitResults(project, chunk, [
+      { eventId: first, result: score },
+      aFailure(second, `no score in ${address}`),
+    ]);
+
+    expect(await metricsOf(first)).toEqual({
+      accuracy: "[email]",
+      accuracy_explanation: `${"x".repeat(9_990)} [email]`,
+    });
+    expect(await metricsOf(second)).toEqual({
+      accuracy_failure: "EXCEPTION: no score in [email]",
+    });
+    expect(findIn(await everyTable(testDatabase.database), ["jane@"])).toEqual([]);
+    await masked.tracing.drain();
   });
 
   test("counts a result once, however often it comes", async () => {

@@ -10,21 +10,27 @@ import type { ChunkKey, EndedRun } from "../../src/evaluation/scores/scores.ts";
 import type { Score } from "../../src/evaluation/scores/score.ts";
 import type { Clusters } from "../../src/postgres/clusters.ts";
 import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
+import type { MaskOf } from "../../src/tracing/masking/masked-recorder.ts";
 import { createTracing } from "../../src/tracing/tracing.ts";
 
 type ScoringOptions = {
   readonly mayHaveEnabled?: (projectId: string) => boolean;
   readonly failuresMax?: number;
+  readonly maskOf?: MaskOf;
   /** Called in place of the queue's own. */
   readonly listener?: WrittenListener;
 };
 
 /** Returns tracing, scores and the evaluation queue, which work together. */
 export function givenScoring(clusters: Clusters, options: ScoringOptions = {}) {
-  const { mayHaveEnabled = () => false, failuresMax = 10 } = options;
+  const { mayHaveEnabled = () => false, failuresMax = 10, maskOf } = options;
   const scores = createScores({ clusters, tracingOf: (place) => tracing.of(place), failuresMax });
   const queue = createEvaluationQueue({ clusters, scores, takers: [{ mayHaveEnabled }] });
-  const tracing = createTracing({ clusters, listener: options.listener ?? queue });
+  const tracing = createTracing({
+    clusters,
+    listener: options.listener ?? queue,
+    ...(maskOf && { maskOf }),
+  });
   return { tracing, scores, queue };
 }
 

@@ -3,6 +3,8 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import { datapointTriesMax } from "../../src/base/tenant-limits.ts";
+import { callRoute } from "../support/call-route.ts";
+import { everyTable, findIn } from "../support/every-table.ts";
 import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
 import { type ExecutableRun, givenAnExecutableRun } from "../support/executions.ts";
@@ -10,6 +12,7 @@ import { givenWorker } from "../support/given-worker.ts";
 import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { patience } from "../support/patience.ts";
 import { startService } from "../support/service.ts";
+import { withKey } from "../support/tenants.ts";
 import { recordHistory } from "./histories.ts";
 
 const standIn = givenStarted(startOpenAiStandIn);
@@ -237,6 +240,21 @@ test("an execution whose project is archived ends after the calls under way", as
 
   expect(result).toMatchObject({ state: "cancelled" });
   expect(keysSeen().length).toBeLessThan(60);
+}, 300_000);
+
+test("what a provider says of a datapoint is masked in every table", async () => {
+  const run = await givenAnExecutableRun(service, "fail-422", 10);
+  const { project } = run;
+  const headers = await withKey(service.database, project, { kind: "data_plane", root: "project" });
+  const put = `PUT /v1/projects/${project.projectId}/masking`;
+  const rules = [{ pattern: "says [0-9]+" }];
+  expect((await callRoute({ url: service.url, headers }, put, { rules })).status).toBe(200);
+
+  await run.start({ concurrency: 1 });
+  await run.until("failed");
+
+  expect((await run.get()).error).toMatch(/PROVIDER_REJECTED: .* \[masked\]$/);
+  expect(findIn(await everyTable(service.database), ["says 422"])).toEqual([]);
 }, 300_000);
 
 test("ten failures in a row end an execution, and a resumption tries again", async () => {

@@ -147,6 +147,16 @@ type Work = Context & {
   readonly results: ReadonlyMap<string, ResultRow>;
 };
 
+/** The error may quote what a provider says of a datapoint. */
+async function maskError(
+  { tracingOf }: ExecutionRunsOptions,
+  project: ProjectScope,
+  error: string | null,
+): Promise<string | null> {
+  const mask = error === null ? undefined : await tracingOf(project).maskOf(project.projectId);
+  return error === null || !mask ? error : mask.text(error);
+}
+
 /** Runs datapoints, several at a time. Returns a step if the execution must not go on. */
 async function runAll(
   options: ExecutionRunsOptions,
@@ -171,7 +181,8 @@ async function runAll(
   async function runOne(run: DatapointRun): Promise<void> {
     const known = stored.get(idsOf(run).generationId);
     const outcome = known ?? (await runDatapoint(options, run, signal));
-    const { cost, error } = outcome;
+    const { cost } = outcome;
+    const error = await maskError(options, project, outcome.error);
     const { datapointId, attempt } = run;
     const state = error === null ? "done" : "failed";
     const result: ResultRow = { datapointId, attempt, state, cost, error };

@@ -4,6 +4,7 @@
 import type { ProjectRef } from "../../access/scope.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
+import type { Mask } from "../../tracing/masking/mask.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { RunResult } from "../runner/runner.ts";
 import {
@@ -15,6 +16,7 @@ import * as chunkStore from "./chunk-store.ts";
 import type { ChunkCounts, ChunkSums, MetricSums, OpenChunk } from "./chunk-store.ts";
 import * as queuedStore from "./queued-store.ts";
 import type { QueuedEvent, QueuedVersion } from "./queued-store.ts";
+import { maskResult } from "./mask-result.ts";
 import { type ResultRow, toMetrics, toResultRow } from "./result-row.ts";
 import * as store from "./store.ts";
 import type { RunRow, ScoreCounts } from "./store.ts";
@@ -217,7 +219,8 @@ export function createScores(options: ScoresOptions): Scores {
 
     async commitResults(project, key, results) {
       const chunk = { ...key, projectId: project.projectId };
-      const { rows, skipped } = sortResults(results);
+      const mask = await tracingOf(project).maskOf(project.projectId);
+      const { rows, skipped } = sortResults(mask ? await maskAll(mask, results) : results);
       return databaseOf(project).transaction(async (sql) => {
         const counted = await endRuns(sql, project, { chunk, rows });
         const skips = await store.skipRuns(sql, chunk, skipped);
@@ -303,6 +306,17 @@ export function createScores(options: ScoresOptions): Scores {
       };
     },
   };
+}
+
+async function maskAll(mask: Mask, runs: readonly EndedRun[]): Promise<readonly EndedRun[]> {
+  const masked: EndedRun[] = [];
+  for (const { eventId, result } of runs) {
+    masked.push({
+      eventId,
+      result: result.kind === "skip" ? result : await maskResult(mask, result),
+    });
+  }
+  return masked;
 }
 
 function sortResults(results: readonly EndedRun[]) {
