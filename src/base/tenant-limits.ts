@@ -163,6 +163,8 @@ export const maskingReplacementLengthMax = 100;
  * visits each of them for each character.
  */
 export const maskingPatternSizeMax = 300;
+/** Maximum characters by which replacements make the values of a request longer. */
+export const maskingGrowthMax = 4_000_000;
 /** Compiled patterns of all projects that a process keeps; each may take up to 8 MB. */
 export const maskingPatternsKept = 32;
 

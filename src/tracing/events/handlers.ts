@@ -64,7 +64,7 @@ export function toBatchAnswer({ eventIds, sessionId, errors }: BatchResult) {
 }
 
 /** Returns the origin of a call's writes for the recorder. */
-export function originOf(context: HandlerContext): Required<Origin> {
+export function originOf(context: HandlerContext): Required<Omit<Origin, "receivedAtMs">> {
   return { bytes: memoryOf(context).bytes(), organization: projectOf(context).orgId };
 }
 

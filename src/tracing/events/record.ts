@@ -34,6 +34,8 @@ export type Origin = {
   readonly bytes?: number;
   /** Organization of the project, which leaves a connection to the others; absent if unknown. */
   readonly organization?: string | undefined;
+  /** When its deadline began; default: now. */
+  readonly receivedAtMs?: number;
 };
 
 export type RecordOptions = Origin & {
@@ -195,7 +197,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     projectId: ProjectId,
     kind: "enrich" | "update",
     write: EventWrite,
-    { bytes, organization }: Origin = {},
+    { bytes, organization, receivedAtMs = Date.now() }: Origin = {},
   ): Promise<"applied" | "absent"> {
     const [outcome = "absent"] = await submit({
       projectId,
@@ -204,7 +206,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       sessionNames: noNames,
       bytes,
       organization,
-      receivedAtMs: Date.now(),
+      receivedAtMs,
     });
     if (!isRefusal(outcome)) return outcome;
     throw new ServiceError("INVALID_ARGUMENT", outcome.cause);
@@ -214,7 +216,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     async record(projectId, writes, { costs = [], ...options } = {}) {
       const refused = new Map<number, string>();
       const { kind = "create", sessionNames = noNames, bytes, organization, onCreated } = options;
-      const request = { projectId, organization, bytes, onCreated, receivedAtMs: Date.now() };
+      const { receivedAtMs = Date.now() } = options;
+      const request = { projectId, organization, bytes, onCreated, receivedAtMs };
       const set = { ...request, writes, kind, sessionNames };
       const outcomes = await submitParts(set, costs);
       for (const [index, outcome] of outcomes.entries()) {

@@ -1,8 +1,9 @@
 // A recorder that masks what it stores, for every protocol and for the service's own writes.
 
 import type { ProjectId } from "../../base/ids.ts";
+import { errorLengthMax, nameLengthMax } from "../../base/limits.ts";
 import { buckets, type EventWrite } from "../events/event.ts";
-import type { Recorder } from "../events/record.ts";
+import type { Origin, Recorder } from "../events/record.ts";
 import type { Mask } from "./mask.ts";
 
 /**
@@ -17,29 +18,40 @@ export function createMaskedRecorder(recorder: Recorder, maskOf: MaskOf): Record
     return mask ? maskWrite(mask, write) : write;
   }
 
+  // Masking is a part of the time that a call has.
+  const timed = (origin: Origin = {}): Origin => ({ receivedAtMs: Date.now(), ...origin });
+
   return {
     ...recorder,
 
-    async record(projectId, writes, options = {}) {
+    async record(projectId, writes, given = {}) {
+      const options = { ...given, ...timed(given) };
       const mask = await maskOf(projectId);
       if (!mask) return recorder.record(projectId, writes, options);
       const masked: EventWrite[] = [];
       for (const write of writes) masked.push(await maskWrite(mask, write));
       const { sessionNames = new Map<string, string>() } = options;
       const names = new Map<string, string>();
-      for (const [id, name] of sessionNames) names.set(id, await mask.text(name));
+      for (const [id, name] of sessionNames) {
+        names.set(id, (await mask.text(name)).slice(0, nameLengthMax));
+      }
       return recorder.record(projectId, masked, { ...options, sessionNames: names });
     },
 
-    enrich: async (projectId, write, origin) =>
-      recorder.enrich(projectId, await maskOne(projectId, write), origin),
+    async enrich(projectId, write, given) {
+      const origin = timed(given);
+      await recorder.enrich(projectId, await maskOne(projectId, write), origin);
+    },
 
-    update: async (projectId, write, origin) =>
-      recorder.update(projectId, await maskOne(projectId, write), origin),
+    async update(projectId, write, given) {
+      const origin = timed(given);
+      return recorder.update(projectId, await maskOne(projectId, write), origin);
+    },
   };
 }
 
-const texts = ["event_name", "error"] as const;
+/** Maximum lengths, which replacements may exceed. */
+const textLengths = { event_name: nameLengthMax, error: errorLengthMax } as const;
 
 /** Ids, types, sources and times stay. */
 async function maskWrite(mask: Mask, write: EventWrite): Promise<EventWrite> {
@@ -48,9 +60,10 @@ async function maskWrite(mask: Mask, write: EventWrite): Promise<EventWrite> {
     const value = write[bucket];
     if (value !== undefined) masked[bucket] = await mask.value(value);
   }
-  for (const field of texts) {
+  for (const field of ["event_name", "error"] as const) {
     const text = write[field];
-    if (text !== undefined) masked[field] = await mask.text(text);
+    if (text === undefined) continue;
+    masked[field] = (await mask.text(text)).slice(0, textLengths[field]);
   }
   return { ...write, ...masked };
 }

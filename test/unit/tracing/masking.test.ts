@@ -1,8 +1,9 @@
 // Masking rules: what detectors, patterns and keys find in texts and values, and which rules are
 // refused.
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonValue } from "../../../src/base/json.ts";
+import { ingestionTimeoutMs } from "../../../src/base/limits.ts";
 import { createMask } from "../../../src/tracing/masking/mask.ts";
 import {
   compileRules,
@@ -92,6 +93,13 @@ describe("a pattern", () => {
     expect(await textBy([rule], text)).toBe(`${"x".repeat(65_536)}EMP #`);
   });
 
+  test("sees the characters of a text that is JSON, and leaves it JSON", async () => {
+    const rule = { pattern: String.raw`\bEMP-[0-9]+ü`, replacement: '"#"' };
+    const text = String.raw`{"b":1.0,"a":"is\nEMP-1\u00fc","c":"\u00e9"}`;
+
+    expect(await textBy([rule], text)).toBe(String.raw`{"b":1.0,"a":"is\n\"#\"","c":"\u00e9"}`);
+  });
+
   test("that could run for ever elsewhere ends in linear time", async () => {
     const text = `${"a".repeat(200_000)}b`;
 
@@ -120,6 +128,15 @@ describe("a key", () => {
     );
   });
 
+  test("is found in JSON inside of JSON, and in JSON that breaks off", async () => {
+    const inner = JSON.stringify({ n: 1.0, password: ["x", { a: "]" }] });
+    const text = `[\n ${JSON.stringify(inner)}, {"password": "hunt`;
+
+    expect(await textBy([{ key: "password" }], text)).toBe(
+      `[\n ${JSON.stringify('{"n":1,"password":"[masked]"}')}, {"password": "[masked]"`,
+    );
+  });
+
   test.each(['{"password": ', "{password}", "[".repeat(500_000), '{"other": 1 }'])(
     "leaves the text %.20s as it is",
     async (text) => {
@@ -133,6 +150,45 @@ describe("a key", () => {
     expect(JSON.stringify(await valueBy([{ key: "__proto__" }], value))).toBe(
       '{"__proto__":"[masked]","a":1}',
     );
+  });
+});
+
+describe("long work", () => {
+  const counting = async (work: Promise<unknown>) => {
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await work.finally(() => (isDone = true)).catch(() => undefined);
+    return turns;
+  };
+
+  test.each<[string, readonly RuleInput[], string]>([
+    ["many matches that read far", [{ pattern: "a(.*b)?" }], "a".repeat(4_000)],
+    ["JSON in a text", [{ key: "b" }], JSON.stringify(Array.from({ length: 300_000 }, () => "a"))],
+    ["private keys", [{ detector: "secret" }], "-----BEGIN PRIVATE KEY-----\n".repeat(1_000)],
+  ])("gives others turns: %s", async (_, rules, text) => {
+    expect(await counting(textBy(rules, text))).toBeGreaterThan(3);
+  });
+
+  test("ends at the deadline", async () => {
+    const mask = maskOf([{ pattern: "a(.*b)?" }]);
+    const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + ingestionTimeoutMs + 1);
+    onTestFinished(() => now.mockRestore());
+
+    await expect(mask.text("a".repeat(4_000))).rejects.toMatchObject({
+      reason: "DEADLINE_EXCEEDED",
+    });
+  });
+
+  test.each<[string, RuleInput, JsonValue]>([
+    ["a text", { pattern: "a", replacement: "b".repeat(100) }, "a".repeat(50_000)],
+    ["keys", { key: "a", replacement: "b".repeat(100) }, Array(50_000).fill({ a: 1 }) as JsonValue],
+  ])("of replacements in %s is refused past a growth", async (_, rule, value) => {
+    await expect(valueBy([rule], value)).rejects.toThrow("4000000 characters longer");
   });
 });
 
