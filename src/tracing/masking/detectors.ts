@@ -24,61 +24,94 @@ export type Detection = {
   readonly rangesIn?: (match: string) => readonly Range[];
 };
 
+/**
+ * Where a word begins, or after an escape such as `\n` in source code or in a piece of JSON; it is
+ * no part of what is meant.
+ */
+const beginning = String.raw`(?:\\[bfnrt]|\b)`;
+
 /** Keys as services make them: by their prefix, or by their form (JSON Web Tokens, PEM). */
 const secretPatterns = [
   // OpenAI, Anthropic, Stripe, OpenRouter, LangSmith, Langfuse
-  String.raw`\b(?:sk|pk|rk|lsv2)[-_][A-Za-z0-9_-]{16,}`,
+  String.raw`(?:sk|pk|rk|lsv2)[-_][A-Za-z0-9_-]{16,}`,
   // Waggle
-  String.raw`\bhh_(?:ingst_|fgdp_|fgcp_)?[A-Za-z0-9_-]{24,}`,
+  String.raw`hh_(?:ingst_|fgdp_|fgcp_)?[A-Za-z0-9_-]{24,}`,
   // GitHub, GitLab, npm, Hugging Face, Groq, xAI, Replicate, Slack
-  String.raw`\b(?:gh[opsur]|github_pat|npm|hf|gsk|r8)_[A-Za-z0-9_]{16,}`,
-  String.raw`\b(?:glpat|xox[abeoprs]|xai)-[A-Za-z0-9_-]{10,}`,
+  String.raw`(?:gh[opsur]|github_pat|npm|hf|gsk|r8)_[A-Za-z0-9_]{16,}`,
+  String.raw`(?:glpat|xox[abeoprs]|xai)-[A-Za-z0-9_-]{10,}`,
+  // NVIDIA, Perplexity, Pinecone, Tavily; signatures of webhooks
+  String.raw`(?:nvapi|pplx|tvly)-[A-Za-z0-9_-]{16,}`,
+  String.raw`(?:pcsk|whsec)_[A-Za-z0-9_]{16,}`,
   // AWS, Google
-  String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
-  String.raw`\bAIza[A-Za-z0-9_-]{35}`,
+  String.raw`(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+  String.raw`AIza[A-Za-z0-9_-]{35}`,
+  String.raw`(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}`,
   // JSON Web Tokens
-  String.raw`\beyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+`,
-  // Private keys, with real line ends or `\n` as it stands in JSON
-  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*KEY-----)?`,
+  String.raw`eyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+`,
 ];
+
+/** Private keys, with real line ends or `\n` as it stands in JSON. */
+const privateKey = String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*KEY-----)?`;
 
 export const detections: Readonly<Record<Detector, Detection>> = {
   email: {
-    pattern: String.raw`[\p{L}\p{N}.!#$%&'*+/=?^_{|}~-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`,
+    // Less than a mailbox may have, so that a URL, a quote or `react@18.2.0` is none.
+    pattern:
+      String.raw`(?:\\[bfnrt])?[\p{L}\p{N}_][\p{L}\p{M}\p{N}._%+'-]*(?:@|%40)` +
+      String.raw`(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}-]*\.)+\p{L}[\p{L}\p{M}\p{N}-]+`,
+    rangesIn: afterEscape,
   },
   // International form only: digits without it are as often an order or a date.
   phone_number: {
     pattern: String.raw`\+[1-9](?:[ ().-]{0,2}[0-9]){7,14}\b`,
   },
   credit_card: {
-    pattern: String.raw`\b[0-9](?:[ -]?[0-9]){12,}\b`,
+    pattern: String.raw`${beginning}[0-9](?:[ -]?[0-9]){12,}\b`,
     rangesIn: (match) => rangesOfGroups(match, isCardNumber),
   },
   iban: {
     pattern:
-      String.raw`\b[A-Z]{2}[0-9]{2}` +
+      String.raw`${beginning}[A-Z]{2}[0-9]{2}` +
       String.raw`(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?)\b`,
     rangesIn: (match) => rangesOfGroups(match, isIban),
   },
   us_ssn: {
-    pattern: String.raw`\b[0-9]{3}-[0-9]{2}-[0-9]{4}\b`,
-    rangesIn: (match) => wholeIf(match, !/^(?:000|666|9)|-00-|-0000$/.test(match)),
+    pattern: String.raw`${beginning}[0-9]{3}-[0-9]{2}-[0-9]{4}\b`,
+    rangesIn: (match) =>
+      /^(?:\\.)?(?:000|666|9)|-00-|-0000$/.test(match) ? [] : afterEscape(match),
   },
   ip_address: {
-    pattern: String.raw`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|[\w:.]*:[\w.]*:[\w:.]*`,
-    rangesIn: rangeOfAddress,
+    pattern:
+      String.raw`${beginning}[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|` +
+      String.raw`(?:\\[bfnrt])?[\w:.]*:[\w.]*:[\w:.]*`,
+    rangesIn: rangesOfAddress,
   },
-  secret: { pattern: secretPatterns.join("|") },
+  secret: {
+    pattern: `${beginning}(?:${secretPatterns.join("|")})|${privateKey}`,
+    // Names in code, such as `pk_orders_by_customer` and `npm_config_user_agent`, are words.
+    rangesIn: (match) =>
+      /^(?:\\.)?[a-z]{1,15}(?:[-_]+[a-z]{1,15})+$/.test(match) ? [] : afterEscape(match),
+  },
 };
 
-function wholeIf(match: string, isMeant: boolean): readonly Range[] {
-  return isMeant ? [[0, match.length]] : [];
+/** Returns the match without an escape before it. */
+function afterEscape(match: string): readonly Range[] {
+  return [[match.startsWith("\\") ? 2 : 0, match.length]];
 }
 
-/** A point or a colon may end the sentence. */
-function rangeOfAddress(match: string): readonly Range[] {
-  const address = [match, match.slice(0, -1)].find((text) => text.length > 2 && isIP(text) > 0);
-  return address === undefined ? [] : [[0, address.length]];
+/**
+ * Returns the match, or what follows a word in it, such as `ipv4` in `ipv4:203.0.113.7:443`. A point
+ * or a colon may end the sentence, a port may follow IPv4.
+ */
+function rangesOfAddress(match: string): readonly Range[] {
+  const word = /^(?:\\.)?(?:\w*[G-Zg-z_]\w*:)?(?!:)/.exec(match);
+  for (const start of [match.startsWith("\\") ? 2 : 0, word?.[0].length ?? 0]) {
+    const rest = match.slice(start);
+    const texts = [rest, rest.slice(0, -1), rest.replace(/:.*$/, "")];
+    const address = texts.find((text) => text.length > 2 && isIP(text) > 0);
+    if (address !== undefined) return [[start, start + address.length]];
+  }
+  return [];
 }
 
 /** Groups of a number of a card or an account, at most. */
@@ -89,7 +122,8 @@ const groupsMax = 19;
  * each start. Another number may stand before a number, and a word in capitals after it.
  */
 function rangesOfGroups(match: string, passes: (text: string) => boolean): readonly Range[] {
-  const groups = [...match.matchAll(/[^ -]+/g)].map(({ index, 0: text }) => ({ index, text }));
+  const parts = match.matchAll(/\\.|[^ \\-]+/g);
+  const groups = [...parts].map(({ index, 0: text }) => ({ index, text }));
   const ranges: Range[] = [];
   for (let first = 0; first < groups.length; first += 1) {
     const run = groups.slice(first, first + groupsMax);
@@ -102,9 +136,16 @@ function rangesOfGroups(match: string, passes: (text: string) => boolean): reado
   return ranges;
 }
 
-/** Thirteen to nineteen digits with Luhn's check digit (ISO/IEC 7812-1). */
+/**
+ * Lengths and first digits of the numbers of cards. Of other numbers, such as times of 13, 14, 16 and
+ * 19 digits and numbers on goods, each tenth has the right check digit.
+ */
+const cardNumber =
+  /^(?:3[0689][0-9]{12}|3[47][0-9]{13}|(?:2[2-7]|35|[4-6][0-9])[0-9]{14}|[4-6][0-9]{16,18})$/;
+
+/** Digits as cards have them, with Luhn's check digit (ISO/IEC 7812-1). */
 function isCardNumber(text: string): boolean {
-  if (!/^[0-9]{13,19}$/.test(text) || /^0+$/.test(text)) return false;
+  if (!cardNumber.test(text)) return false;
   let sum = 0;
   for (const [at, character] of Array.from(text).toReversed().entries()) {
     const value = Number(character) * (at % 2 === 0 ? 1 : 2);
