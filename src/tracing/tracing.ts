@@ -38,7 +38,7 @@ export type Tracing = {
   readonly runEvents: RunEvents;
   /** The service's own scores on events. */
   readonly metrics: EventMetrics;
-  /** Mask of what is stored about events in other tables, such as scores. */
+  /** Returns the mask of texts about events in other tables, such as scores. */
   readonly maskOf: MaskOf;
   /** Stores answers in the cluster, in the same transaction as the call's change. */
   readonly idempotency: Idempotency;

@@ -24,10 +24,7 @@ export type Detection = {
   readonly rangesIn?: (match: string) => readonly Range[];
 };
 
-/**
- * Where a word begins, or after an escape such as `\n` in source code or in a piece of JSON; it is
- * no part of what is meant.
- */
+/** Beginning of a word; an escape before it, such as `\n` in a piece of JSON, is not meant. */
 const beginning = String.raw`(?:\\[bfnrt]|\b)`;
 
 /** Keys as services make them: by their prefix, or by their form (JSON Web Tokens, PEM). */
@@ -51,7 +48,9 @@ const secretPatterns = [
 ];
 
 /** Private keys, with real line ends or `\n` as it stands in JSON. */
-const privateKey = String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*KEY-----)?`;
+const privateKey =
+  String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*` +
+  String.raw`(?:-----END [A-Z ]*KEY-----)?`;
 
 export const detections: Readonly<Record<Detector, Detection>> = {
   email: {
