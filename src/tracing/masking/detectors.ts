@@ -99,8 +99,8 @@ function afterEscape(match: string): readonly Range[] {
 }
 
 /**
- * Returns the match, or what follows a word in it, such as `ipv4` in `ipv4:203.0.113.7:443`. A point
- * or a colon may end the sentence, a port may follow IPv4.
+ * Returns the match, or what follows a word in it, such as `ipv4` in `ipv4:203.0.113.7:443`. A
+ * point or a colon may end the sentence, a port may follow IPv4.
  */
 function rangesOfAddress(match: string): readonly Range[] {
   const word = /^(?:\\.)?(?:\w*[G-Zg-z_]\w*:)?(?!:)/.exec(match);
@@ -136,8 +136,8 @@ function rangesOfGroups(match: string, passes: (text: string) => boolean): reado
 }
 
 /**
- * Lengths and first digits of the numbers of cards. Of other numbers, such as times of 13, 14, 16 and
- * 19 digits and numbers on goods, each tenth has the right check digit.
+ * Lengths and first digits of the numbers of cards. Of other numbers, such as times of 13, 14, 16
+ * and 19 digits and numbers on goods, each tenth has the right check digit.
  */
 const cardNumber =
   /^(?:3[0689][0-9]{12}|3[47][0-9]{13}|(?:2[2-7]|35|[4-6][0-9])[0-9]{14}|[4-6][0-9]{16,18})$/;
