@@ -18,6 +18,11 @@ export function speaksOpenAi(type: ProviderType): boolean {
   return type === "openai" || type === "azure" || type === "openai_compatible";
 }
 
+/** Returns whether the provider may have Anthropic's Messages API. */
+export function speaksAnthropic(type: ProviderType): boolean {
+  return type === "anthropic" || type === "openai_compatible";
+}
+
 export const secretNames = [
   "api_key",
   "access_key_id",

@@ -57,11 +57,16 @@ export function createExchange(request: NodeRequest, response: NodeResponse): Ex
 export function credentialsOf({ request, httpMethod }: Exchange): Credentials {
   return {
     httpMethod,
-    authorization: headerOf(request, "authorization"),
+    authorization: headerOf(request, "authorization") ?? bearerOf(headerOf(request, "x-api-key")),
     cookie: headerOf(request, "cookie"),
     origin: headerOf(request, "origin"),
     host: headerOf(request, "host") ?? headerOf(request, ":authority"),
   };
+}
+
+/** Anthropic's clients send a key alone, in a header of its own. */
+function bearerOf(key: string | undefined): string | undefined {
+  return key === undefined ? undefined : `Bearer ${key}`;
 }
 
 /** Returns the value of a header; the first one if there are several. */

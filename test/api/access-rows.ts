@@ -223,6 +223,12 @@ const generationRows: readonly Row[] = [
   row("POST /v1/responses/stream", "StreamResponse", "project.generation.create", owner, {
     body: { model: "stand-in/m", input: "hi", stream: true },
   }),
+  row("POST /v1/messages", "CreateMessage", "project.generation.create", owner, {
+    body: completion,
+  }),
+  row("POST /v1/messages/stream", "StreamMessage", "project.generation.create", owner, {
+    body: { ...completion, stream: true },
+  }),
   row("POST /v1/embeddings", "CreateEmbedding", "project.generation.create", owner, {
     body: { model: "stand-in/m", input: "hi" },
   }),

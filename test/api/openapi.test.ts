@@ -417,7 +417,7 @@ describe.each([
 });
 
 describe("/openapi.json on routes of OpenAI's API", () => {
-  test.each(["/v1/chat/completions", "/v1/responses", "/v1/embeddings"])(
+  test.each(["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"])(
     "is true of a refusal of %s",
     async (path) => {
       const got = await call("POST", path, {}, { "content-type": jsonType });

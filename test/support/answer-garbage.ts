@@ -5,7 +5,7 @@
 import { getHeapSpaceStatistics } from "node:v8";
 import { createAddressGuard } from "../../src/base/address-guard.ts";
 import { createOutbound } from "../../src/generation/providers/outbound.ts";
-import { sendOpenAi } from "../../src/generation/providers/openai-api.ts";
+import { sendNative } from "../../src/generation/providers/native-api.ts";
 import type { Connection } from "../../src/generation/provider.ts";
 import { startStandIn } from "../bench/gateway-processes.ts";
 
@@ -29,7 +29,7 @@ async function send(calls: number): Promise<void> {
   for (let call = 0; call < calls; call += 1) {
     const request = { operation: "chat" as const, isStream: false, body, bytes };
     const { signal } = new AbortController();
-    await sendOpenAi(outbound, { connection, model: "m" }, request, signal);
+    await sendNative(outbound, { connection, model: "m" }, request, signal);
   }
 }
 

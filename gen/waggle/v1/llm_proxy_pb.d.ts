@@ -56,6 +56,26 @@ export declare type CreateResponseRequest = Message<"waggle.v1.CreateResponseReq
 export declare const CreateResponseRequestSchema: GenMessage<CreateResponseRequest>;
 
 /**
+ * Request of CreateMessage and StreamMessage.
+ *
+ * @generated from message waggle.v1.CreateMessageRequest
+ */
+export declare type CreateMessageRequest = Message<"waggle.v1.CreateMessageRequest"> & {
+  /**
+   * The request of Anthropic's Messages API, in JSON.
+   *
+   * @generated from field: google.api.HttpBody http_body = 1;
+   */
+  httpBody?: HttpBody | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.CreateMessageRequest.
+ * Use `create(CreateMessageRequestSchema)` to create a new message.
+ */
+export declare const CreateMessageRequestSchema: GenMessage<CreateMessageRequest>;
+
+/**
  * Request of CreateEmbedding.
  *
  * @generated from message waggle.v1.CreateEmbeddingRequest
@@ -221,6 +241,31 @@ export declare const LlmProxyService: GenService<{
   streamResponse: {
     methodKind: "server_streaming";
     input: typeof CreateResponseRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Runs a model by Anthropic's Messages API, at a provider that has it (Anthropic, servers compatible
+   * with it). Over REST a body with `"stream": true` is answered by StreamMessage.
+   *
+   * Fails as CreateChatCompletion does, and with INVALID_ARGUMENT naming `model`.
+   *
+   * @generated from rpc waggle.v1.LlmProxyService.CreateMessage
+   */
+  createMessage: {
+    methodKind: "unary";
+    input: typeof CreateMessageRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Runs a model by the Messages API and answers the provider's server-sent events as they come.
+   *
+   * A stream that breaks off ends with an error event and a broken connection, never cleanly.
+   *
+   * @generated from rpc waggle.v1.LlmProxyService.StreamMessage
+   */
+  streamMessage: {
+    methodKind: "server_streaming";
+    input: typeof CreateMessageRequestSchema;
     output: typeof HttpBodySchema;
   },
   /**

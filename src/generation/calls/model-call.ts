@@ -5,10 +5,10 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Target } from "../provider.ts";
 import type { Usage } from "../usage.ts";
 
-/** A chat completion, embeddings, or a call of the Responses API. */
-export type Operation = "chat" | "embedding" | "response";
+/** A chat completion, embeddings, or a call of OpenAI's Responses or Anthropic's Messages API. */
+export type Operation = "chat" | "embedding" | "response" | "message";
 
-/** Request of the OpenAI API. */
+/** Request of the OpenAI API, or of the Messages API. */
 export type ModelRequest = {
   readonly operation: Operation;
   readonly body: JsonObject;
@@ -21,6 +21,8 @@ export type ModelRequest = {
   readonly isStream: boolean;
   /** Sent to the provider, so that one that knows the key bills the same call once. */
   readonly idempotencyKey?: string;
+  /** Names of features of the Messages API that the caller asks for (`anthropic-beta`). */
+  readonly betas?: string;
 };
 
 export type WholeAnswer = {
@@ -35,7 +37,7 @@ export type WholeAnswer = {
 
 /** Event of a stream. A comment of the provider has neither a chunk nor `isDone`. */
 export type StreamPart = {
-  /** Chunk of a chat completion, or event of the Responses API. */
+  /** Chunk of a chat completion, or event of the Responses or Messages API. */
   readonly chunk?: JsonObject;
   /** Bytes of the provider's event, if it has the OpenAI API. */
   readonly bytes?: Uint8Array;

@@ -33,7 +33,12 @@ export function isAnswer(operation: Operation, json: unknown): json is JsonObjec
 }
 
 /** Members that hold what was asked for. */
-const listNames = { chat: "choices", embedding: "data", response: "output" } as const;
+const listNames = {
+  chat: "choices",
+  embedding: "data",
+  response: "output",
+  message: "content",
+} as const;
 
 /** Reads an answer for which `isAnswer` returns true. */
 export function readWholeAnswer(operation: "chat" | "embedding", json: JsonObject): ReadAnswer {

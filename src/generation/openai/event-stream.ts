@@ -28,8 +28,8 @@ export type EventSource = {
 };
 
 /**
- * Yields the parts of a stream. Everything from `[DONE]` on is one part; a stream of the Responses
- * API ends with the event that holds the whole answer. Fails with a ProviderError after the parts
+ * Yields the parts of a stream. Everything from `[DONE]` on is one part; streams of the Responses
+ * and Messages APIs end with an event of their own. Fails with a ProviderError after the parts
  * before a fault, and like `chunks`.
  */
 export async function* readParts(
@@ -128,17 +128,18 @@ function toPart(
   if (!isJsonObject(chunk) || !isSound(chunk, chunkDepthMax)) {
     return malformedFault(connection, "with an invalid event");
   }
-  if (operation !== "response" || !lastTypes.has(chunk["type"])) return { bytes, chunk };
+  if (!lastTypes[operation].includes(chunk["type"])) return { bytes, chunk };
   // A model that failed may repeat a secret.
   return { bytes: redactor(connection).body(bytes), chunk, isDone: true };
 }
 
-/** Types of the events that end a stream of the Responses API. */
-const lastTypes: ReadonlySet<JsonValue | undefined> = new Set([
-  "response.completed",
-  "response.incomplete",
-  "response.failed",
-]);
+/** Types of the events that end a stream; chats end by `[DONE]`. */
+const lastTypes: { readonly [O in Operation]: readonly (JsonValue | undefined)[] } = {
+  chat: [],
+  embedding: [],
+  response: ["response.completed", "response.incomplete", "response.failed"],
+  message: ["message_stop"],
+};
 
 /** Returns whether a stream ended within an event; a missing blank line alone does not count. */
 function isHalf({ data }: SseEvent): boolean {

@@ -20,7 +20,7 @@ export function withUsage<Request extends ModelRequest>(request: Request): Reque
 
 /** Whether the tokens of a request's stream are told: a chat has to ask for them. */
 export function asksUsage({ operation, body }: ModelRequest): boolean {
-  if (operation === "response") return true;
+  if (operation !== "chat") return true;
   const { stream_options: options } = body;
   return isJsonObject(options) && options["include_usage"] === true;
 }

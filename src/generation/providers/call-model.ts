@@ -9,37 +9,47 @@ import {
   choicesAsked,
   type ModelAnswer,
   type ModelRequest,
+  type Operation,
 } from "../calls/model-call.ts";
 import { choicesOf, readWholeAnswer } from "../openai/answer.ts";
 import { brokenOff, withoutChoices } from "../openai/error.ts";
 import { withModel } from "../openai/model-name.ts";
-import { type Connection, type Route, speaksOpenAi } from "../provider.ts";
+import { type Connection, type Route, speaksAnthropic, speaksOpenAi } from "../provider.ts";
 import { callChat, toOpenAiBody } from "./ai-sdk/chat.ts";
 import { callEmbeddings, parallelMax } from "./ai-sdk/embeddings.ts";
-import { idempotencyHeader, sendOpenAi } from "./openai-api.ts";
+import { idempotencyHeader, sendNative } from "./native-api.ts";
 import type { Outbound } from "./outbound.ts";
 
 export function createCallModel(outbound: Pick<Outbound, "dispatcher" | "fetch">): CallModel {
   return async (target, request, signal) => {
     const { connection, model } = target;
-    if (!speaksOpenAi(connection.type)) {
-      if (request.operation === "response") refuse("model", withoutResponses(connection));
-      const call = request.operation === "embedding" ? callEmbeddings : callChat;
+    const { operation, bytes } = request;
+    const isNative = isNativeTo(connection, operation);
+    if (!isNative && operation !== "chat" && operation !== "embedding") {
+      refuse("model", withoutApi(connection, operation));
+    }
+    if (!isNative) {
+      const call = operation === "embedding" ? callEmbeddings : callChat;
       return call(fetchOf(outbound.fetch(connection), request), target, request, signal);
     }
-    const { bytes } = request;
     if (bytes) {
-      return sendOpenAi(outbound, target, { ...request, bytes: withModel(bytes, model) }, signal);
+      return sendNative(outbound, target, { ...request, bytes: withModel(bytes, model) }, signal);
     }
     const written = await toOpenAiBody(target, request);
-    const answer = await sendOpenAi(outbound, target, { ...request, bytes: written }, signal);
+    const answer = await sendNative(outbound, target, { ...request, bytes: written }, signal);
     assertFinished(answer, connection);
     return answer;
   };
 }
 
-function withoutResponses({ name }: Connection): string {
-  return `is one of provider ${name}, which has no Responses API; use /v1/chat/completions`;
+/** Returns whether a provider has the API of an operation: bodies pass unchanged. */
+function isNativeTo({ type }: Connection, operation: Operation): boolean {
+  return operation === "message" ? speaksAnthropic(type) : speaksOpenAi(type);
+}
+
+function withoutApi({ name }: Connection, operation: "response" | "message"): string {
+  const api = operation === "response" ? "Responses" : "Messages";
+  return `is one of provider ${name}, which has no ${api} API; use /v1/chat/completions`;
 }
 
 /** Adds the key of a request. Several choices are several calls, which must not share a key. */
@@ -68,9 +78,10 @@ function assertFinished(answer: ModelAnswer, connection: Connection): void {
  */
 export function concurrentCalls({ targets }: Route, request: ModelRequest): number {
   if (targets.every(({ connection }) => speaksOpenAi(connection.type))) return 1;
-  // Providers without the Responses API are not asked.
-  if (request.operation === "response") return 1;
-  if (request.operation === "chat") return Math.min(choicesAsked(request), chatChoicesMax);
+  const { operation } = request;
+  // Providers without these APIs are not asked.
+  if (operation === "response" || operation === "message") return 1;
+  if (operation === "chat") return Math.min(choicesAsked(request), chatChoicesMax);
   const { input } = request.body;
   return isJsonArray(input) ? Math.min(Math.max(input.length, 1), parallelMax) : 1;
 }

@@ -16,6 +16,7 @@ import { parseCallHeaders } from "./request-headers.ts";
 const streamingRpcs = {
   chat: "StreamChatCompletion",
   response: "StreamResponse",
+  message: "StreamMessage",
   embedding: "no embedding",
 } as const;
 
@@ -50,6 +51,9 @@ export function llmProxyHandlers(
     streamChatCompletion: ({ httpBody }, context) => stream("chat", httpBody, context),
     createResponse: ({ httpBody }, context) => create("response", httpBody, context),
     streamResponse: ({ httpBody }, context) => stream("response", httpBody, context),
+
+    createMessage: ({ httpBody }, context) => create("message", httpBody, context),
+    streamMessage: ({ httpBody }, context) => stream("message", httpBody, context),
 
     async listModels(_, context) {
       const { models: list, unavailable } = await models.list(projectOf(context));

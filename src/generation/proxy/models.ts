@@ -17,7 +17,7 @@ import type { Connection, ProviderType } from "../provider.ts";
 import { baseUrlOf } from "../providers/base-url.ts";
 import { isModelName } from "../connections/routing/resolve.ts";
 import type { Routing } from "../connections/routing/routing.ts";
-import { keyHeaders } from "../providers/openai-api.ts";
+import { anthropicVersion, keyHeaders } from "../providers/native-api.ts";
 
 export type Model = {
   readonly id: string;
@@ -180,9 +180,9 @@ const apis: { readonly [Type in ProviderType]?: ListApi } = {
   openai_compatible: bearer,
   mistral: bearer,
   anthropic: {
-    headers: ({ secrets: { api_key = "" } }) => ({
-      "x-api-key": api_key,
-      "anthropic-version": "2023-06-01",
+    headers: (connection) => ({
+      ...keyHeaders(connection),
+      "anthropic-version": anthropicVersion,
     }),
     query: "?limit=1000",
   },

@@ -3,24 +3,18 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { ServiceError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
 import type { Logger } from "../../base/logger.ts";
 import { failureOf } from "../calls/attempts.ts";
 import type { GenerationIds } from "../calls/generation-event.ts";
-import { choicesAsked, type ModelRequest, type Operation } from "../calls/model-call.ts";
+import type { ModelRequest } from "../calls/model-call.ts";
 import type { Asked } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
 import type { Configurations } from "../configurations/configurations.ts";
-import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
-import { choicesOf, readWholeAnswer } from "../openai/answer.ts";
-import { withoutChoices } from "../openai/error.ts";
 import { toEventBytes } from "../openai/event-stream.ts";
-import { createResponseGatherer } from "../openai/response-gatherer.ts";
-import { failureOfResponse, readResponse } from "../openai/response.ts";
 import { asksUsage, isUsageOnly } from "../openai/stream-usage.ts";
-import type { ProviderError } from "../provider-error.ts";
-import type { Connection, Target } from "../provider.ts";
+import type { Target } from "../provider.ts";
 import { redactor } from "../providers/redact.ts";
+import { answerForms } from "./answer-forms.ts";
 import { hasMessages, readNaming, withConfiguration } from "./configured.ts";
 import { parseProxyRequest, type ProxyRequest, toRecorded } from "./request.ts";
 import type { CallHeaders } from "./request-headers.ts";
@@ -77,8 +71,9 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
   ): Promise<RecordedCall> {
     const { timeoutMs } = headers;
     const recorded = toRecorded(request, headers);
+    const { betas } = headers;
     return recordedCalls.open(project, {
-      request,
+      request: betas === undefined ? request : { ...request, betas },
       promptCharacters: request.configured?.promptCharacters ?? 0,
       timeoutMs,
       caller,
@@ -94,10 +89,7 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
     request: ProxyRequest,
   ): AsyncGenerator<Uint8Array> {
     const { signal } = call;
-    const gatherer =
-      request.operation === "response"
-        ? createResponseGatherer(call.keep)
-        : createAnswerGatherer(choicesAsked(request), call.keep);
+    const gatherer = answerForms[request.operation].gather(request, call.keep);
     const hidesUsage = call.isCharged && !asksUsage(request);
     const finish = (error?: string) => call.finish({ ...asked, answer: gatherer.answer(), error });
     const finishWhole = () => {
@@ -155,9 +147,9 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
       const run = await open(project, call);
       const { answer, ...asked } = await run.ask("whole");
       const { json, bytes = Buffer.from(JSON.stringify(json)) } = answer;
-      const { operation } = call.request;
-      const read = operation === "response" ? readResponse(json) : readWholeAnswer(operation, json);
-      const failure = failureOfAnswer(operation, json, asked.target.connection);
+      const form = answerForms[call.request.operation];
+      const read = form.read(json);
+      const failure = form.failure(asked.target.connection, json);
       const error = failure && failureOf(failure, run.signal).text;
       await run.finish({ ...asked, answer: { ...read, usage: answer.usage ?? read.usage }, error });
       const { contentType = "application/json" } = answer;
@@ -173,17 +165,6 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
       return { ...answeredOf(run, asked.target), chunks };
     },
   };
-}
-
-/** Returns what makes a whole answer a failure; undefined for a usable one. */
-function failureOfAnswer(
-  operation: Operation,
-  json: JsonObject,
-  connection: Connection,
-): ProviderError | undefined {
-  if (operation === "response") return failureOfResponse(connection, json);
-  const isEmpty = operation === "chat" && choicesOf(json).length === 0;
-  return isEmpty ? withoutChoices(connection) : undefined;
 }
 
 function answeredOf({ ids }: RecordedCall, { connection, model }: Target): Answered {

@@ -19,6 +19,8 @@ export type CallHeaders = {
   readonly metadata: JsonObject;
   /** Shortens the maximum duration of the call. */
   readonly timeoutMs: number | undefined;
+  /** See ModelRequest. */
+  readonly betas: string | undefined;
 };
 
 const prefix = "x-waggle-";
@@ -34,6 +36,7 @@ export function parseCallHeaders(headers: Pick<Headers, "get">): CallHeaders {
     user: parseName("user", read("user")),
     metadata: parseMetadata(read("metadata")),
     timeoutMs: parseTimeout(read("timeout-ms")),
+    betas: parseBetas(headers.get("anthropic-beta") ?? ""),
   };
 }
 
@@ -42,6 +45,12 @@ function textOf(header: string | null): string | undefined {
   if (header === null || header === "") return undefined;
   const bytes = Buffer.from(header, "latin1");
   return bytes.length === header.length && isUtf8(bytes) ? bytes.toString("utf8") : header;
+}
+
+function parseBetas(text: string): string | undefined {
+  if (text === "") return undefined;
+  if (/^[\w.,: -]{1,1000}$/.test(text)) return text;
+  return refuse("anthropic-beta", "must be names with commas between them, up to 1,000 characters");
 }
 
 function parseId(name: string, text: string | undefined): string | undefined {

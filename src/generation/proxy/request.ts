@@ -8,11 +8,12 @@ import { nestingDepthMax } from "../../base/limits.ts";
 import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
 import { type RecordedRequest, withoutOwnKeys } from "../calls/generation-event.ts";
-import { toChatHistory } from "../openai/response.ts";
+import { toChatHistory as historyOfMessage } from "../anthropic/message.ts";
+import { toChatHistory as historyOfResponse } from "../openai/response.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
-export type ProxyRequest = Required<Omit<ModelRequest, "idempotencyKey">> & {
+export type ProxyRequest = Required<Omit<ModelRequest, "idempotencyKey" | "betas">> & {
   /** Additions of a configuration to the recorded `config` and `inputs`, and to the prompt. */
   readonly configured?: {
     readonly config: JsonObject;
@@ -35,7 +36,8 @@ export function parseProxyRequest(
   if (typeof model !== "string" || model === "" || model.length > modelLengthMax) {
     refuse("model", "must name a model, such as `openai/gpt-4o-mini`, or an alias");
   }
-  if (operation === "chat" && !(isJsonArray(messages) && messages.length > 0)) {
+  const isOfMessages = operation === "chat" || operation === "message";
+  if (isOfMessages && !(isJsonArray(messages) && messages.length > 0)) {
     refuse("messages", "must be an array of messages, and not empty");
   }
   if (operation === "embedding" && typeof input !== "string" && !isJsonArray(input)) {
@@ -52,7 +54,12 @@ export function parseProxyRequest(
 }
 
 /** Default event name of a call together with its model, as in OpenTelemetry's spans of models. */
-const operations = { chat: "chat", embedding: "embeddings", response: "chat" } as const;
+const operations = {
+  chat: "chat",
+  embedding: "embeddings",
+  response: "chat",
+  message: "chat",
+} as const;
 
 export function toRecorded(request: ProxyRequest, headers: CallHeaders): RecordedRequest {
   return {
@@ -67,7 +74,8 @@ export function toRecorded(request: ProxyRequest, headers: CallHeaders): Recorde
 
 function inputsOf({ operation, body, configured }: ProxyRequest): JsonObject {
   if (operation === "embedding") return { input: body["input"] ?? null };
-  if (operation === "response") return { chat_history: toChatHistory(body) };
+  if (operation === "response") return { chat_history: historyOfResponse(body) };
+  if (operation === "message") return { chat_history: historyOfMessage(body) };
   return { ...configured?.inputs, chat_history: body["messages"] ?? [] };
 }
 
@@ -76,6 +84,7 @@ const notParameters: ReadonlySet<string> = new Set([
   "model",
   "messages",
   "instructions",
+  "system",
   "input",
   "stream",
   "stream_options",

@@ -1,5 +1,6 @@
-// Sends requests to providers with the OpenAI API. No header of the caller is sent.
-// Source: docs/decisions.md, 21.1; the OpenAI API reference.
+// Sends requests to providers whose API the caller speaks: OpenAI's, or Anthropic's Messages. No
+// header of the caller is sent but its betas. Source: docs/decisions.md, 21.1, 21.8, 21.9; the
+// references of both APIs.
 
 import type { Dispatcher } from "undici";
 import { refuse } from "../../base/errors.ts";
@@ -29,6 +30,7 @@ const paths = {
   chat: "/chat/completions",
   embedding: "/embeddings",
   response: "/responses",
+  message: "/messages",
 } as const;
 
 const jsonType = "application/json";
@@ -37,13 +39,13 @@ const jsonType = "application/json";
 const deploymentName = /^(?!\.{1,2}$)[\w.-]+$/;
 
 /** Request in the bytes that the provider gets. */
-type OpenAiRequest = ModelRequest & Required<Pick<ModelRequest, "bytes">>;
+type NativeRequest = ModelRequest & Required<Pick<ModelRequest, "bytes">>;
 
 /** Sends a request. Resolves and fails like `CallModel`. */
-export async function sendOpenAi(
+export async function sendNative(
   outbound: Pick<Outbound, "dispatcher">,
   target: Target,
-  request: OpenAiRequest,
+  request: NativeRequest,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
   const { connection } = target;
@@ -78,7 +80,7 @@ function baseOf(connection: Connection): Base {
   return base;
 }
 
-function addressOf({ connection, model }: Target, { operation }: OpenAiRequest) {
+function addressOf({ connection, model }: Target, { operation }: NativeRequest) {
   const { origin, folder } = baseOf(connection);
   if (connection.type !== "azure") return { origin, path: `${folder}${paths[operation]}` };
   if (!deploymentName.test(model)) {
@@ -96,21 +98,27 @@ export function keyHeaders({ type, secrets }: Connection): Record<string, string
   const { api_key: key } = secrets;
   // Servers in private networks often require no key.
   if (key === undefined) return {};
+  if (type === "anthropic") return { "x-api-key": key };
   return type === "azure" ? { "api-key": key } : { authorization: `Bearer ${key}` };
 }
 
 function headersOf(
   connection: Connection,
-  { isStream, idempotencyKey }: OpenAiRequest,
+  { operation, isStream, idempotencyKey, betas }: NativeRequest,
 ): Record<string, string> {
   return {
     ...keyHeaders(connection),
     "content-type": jsonType,
     accept: isStream ? streamType : jsonType,
     "user-agent": "waggle",
+    ...(operation === "message" && { "anthropic-version": anthropicVersion }),
+    ...(betas !== undefined && { "anthropic-beta": betas }),
     ...(idempotencyKey !== undefined && { [idempotencyHeader]: idempotencyKey }),
   };
 }
+
+/** Version of the Messages API; there is no other. */
+export const anthropicVersion = "2023-06-01";
 
 /** Header by which providers tell a repeated call. */
 export const idempotencyHeader = "idempotency-key";
@@ -143,7 +151,7 @@ async function readFault(
 
 async function readWhole(
   connection: Connection,
-  { operation }: OpenAiRequest,
+  { operation }: NativeRequest,
   { headers, body }: Response,
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
@@ -165,7 +173,7 @@ function hasError(json: JsonValue | undefined): boolean {
 
 async function readStream(
   connection: Connection,
-  { operation }: OpenAiRequest,
+  { operation }: NativeRequest,
   { headers, body }: Response,
   signal: AbortSignal,
 ): Promise<StreamAnswer> {
