@@ -130,6 +130,25 @@ describe("an answer in one piece", () => {
     });
   });
 
+  test.each([
+    ["ada", "ada", undefined],
+    ["user_1_account_2_session_s-1", "user_1_account_2", "s-1"],
+    ['{"device_id":"d","account_uuid":"","session_id":"s-2"}', "d", "s-2"],
+    ['{"account_uuid":"a","session_id":3}', "a", undefined],
+    ["{broken", "{broken", undefined],
+  ])("of the user %s is recorded with user and session", async (userId, user, sessionId) => {
+    const body = { ...ask, model: "up/m", metadata: { user_id: userId } };
+
+    const { event } = await post(body);
+    const named = await post(body, { "x-waggle-session-id": "own", "x-waggle-user": "bob" });
+
+    expect(event.user_properties).toEqual({ user });
+    if (sessionId === undefined) expect(event.session_id).toMatch(/^[0-9a-f-]{36}$/);
+    else expect(event.session_id).toBe(sessionId);
+    expect(event.metadata["user_id"]).toBe(userId);
+    expect([named.event.session_id, named.event.user_properties]).toEqual(["own", { user: "bob" }]);
+  });
+
   test("with tools and their results is recorded with them", async () => {
     const called = await post({ ...ask, model: "up/m", tools });
     const messages = [

@@ -16,7 +16,7 @@ import type { Target } from "../provider.ts";
 import { redactor } from "../providers/redact.ts";
 import { answerForms } from "./answer-forms.ts";
 import { hasMessages, readNaming, withConfiguration } from "./configured.ts";
-import { parseProxyRequest, type ProxyRequest, toRecorded } from "./request.ts";
+import { parseProxyRequest, type ProxyRequest, sessionIdOf, toRecorded } from "./request.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 export type ProxyCall = {
@@ -77,7 +77,7 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
       promptCharacters: request.configured?.promptCharacters ?? 0,
       timeoutMs,
       caller,
-      traceIds: headers,
+      traceIds: { ...headers, sessionId: sessionIdOf(request, headers) },
       recorded,
     });
   }

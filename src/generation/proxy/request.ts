@@ -9,6 +9,7 @@ import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import type { ModelRequest } from "../calls/model-call.ts";
 import { type RecordedRequest, withoutOwnKeys } from "../calls/generation-event.ts";
 import { toChatHistory as historyOfMessage } from "../anthropic/message.ts";
+import { readUserId } from "../anthropic/user-id.ts";
 import { toChatHistory as historyOfResponse } from "../openai/response.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
@@ -110,8 +111,14 @@ function labelsOf({ metadata }: JsonObject): JsonObject {
   return withoutOwnKeys(metadata);
 }
 
-/** Returns the user from the header, else from OpenAI's `user` member. */
-function userOf(request: ProxyRequest, headers: CallHeaders): JsonObject {
-  const user = headers.user ?? request.body["user"];
+/** Returns the session that the headers name, else the one that a coding agent writes. */
+export function sessionIdOf({ operation, body }: ProxyRequest, headers: CallHeaders) {
+  return headers.sessionId ?? (operation === "message" ? readUserId(body).sessionId : undefined);
+}
+
+/** Returns the user from the header, else from the body's member for it. */
+function userOf({ operation, body }: ProxyRequest, headers: CallHeaders): JsonObject {
+  const own = operation === "message" ? readUserId(body).user : body["user"];
+  const user = headers.user ?? own;
   return typeof user === "string" && user !== "" ? { user } : {};
 }
