@@ -37,7 +37,7 @@ export function createMask({ texts, keys }: CompiledRules, lane: string): Mask {
     for (const rule of texts) {
       if (work.isDue()) await work.rest();
       // Spares most short texts a promise.
-      if (masked.length <= pieceLength && !rule.regex.test(masked)) continue;
+      if (masked.length <= pieceLength && !rule.isIn(masked)) continue;
       masked = await replaceIn(masked, rule, work);
     }
     return masked;
@@ -96,8 +96,7 @@ async function replaceIn(text: string, rule: TextRule, work: Work): Promise<stri
     const offset = Math.max(start - 1, 0);
     const end = start + pieceLength;
     const piece = text.slice(offset, end + overlapLength);
-    // Whether there is a match is told about ten times as fast as where.
-    if (!rule.regex.test(piece)) continue;
+    if (!rule.isIn(piece)) continue;
     const matcher = rule.regex.matcher(piece);
     let isFound = matcher.find(Math.max(start, kept) - offset);
     while (isFound && offset + matcher.start() < end) {

@@ -2,7 +2,7 @@
 // Source: docs/masking.md; docs/decisions.md, 51.1.
 
 import { LRUCache } from "lru-cache";
-import { RE2JS, RE2JSSyntaxException } from "re2js";
+import { RE2JS, RE2JSSyntaxException, RE2Set } from "re2js";
 import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import { quoteText } from "../../base/quote-text.ts";
@@ -32,6 +32,8 @@ export type RuleInput = { readonly [F in keyof MaskingRule]?: string | undefined
 /** What a rule finds in texts, and what stands in place. */
 export type TextRule = Pick<Detection, "rangesIn"> & {
   readonly regex: RE2JS;
+  /** Tells whether there is a match, about ten times as fast as `regex` finds it. */
+  readonly isIn: (text: string) => boolean;
   /** Whether a match may depend on where the text ends. */
   readonly seesEnd: boolean;
   readonly replacement: string;
@@ -68,8 +70,15 @@ function parseRule({ detector, pattern, key, replacement }: RuleInput, path: str
   return { key: parseKey(key ?? "", `${path}.key`), ...rest };
 }
 
+/** The form of the web app has a rule a line; one that it cannot hold would be lost there. */
+function assertLine(text: string, path: string): void {
+  if (text.trim() === "") refuse(path, "is empty");
+  if (/[\r\n]/.test(text))
+    refuse(path, String.raw`must be one line; \n in a pattern is a line end`);
+}
+
 function parseKey(key: string, path: string): string {
-  if (key === "") refuse(path, "is empty");
+  assertLine(key, path);
   if (key.length > maskingKeyLengthMax) {
     refuse(path, `is longer than ${maskingKeyLengthMax} characters`);
   }
@@ -80,6 +89,7 @@ function parsePattern(pattern: string, path: string): string {
   if (pattern.length > maskingPatternLengthMax) {
     refuse(path, `is longer than ${maskingPatternLengthMax} characters`);
   }
+  assertLine(pattern, path);
   const regex = tryCompile(pattern);
   if (typeof regex === "string") {
     refuse(path, `must be a regular expression of RE2, not ${quoteText(pattern)}: ${regex}`);
@@ -101,25 +111,40 @@ function tryCompile(pattern: string): RE2JS | string {
   }
 }
 
+type Compiled = Pick<TextRule, "regex" | "isIn">;
+
 /**
  * Compiled patterns by their texts. What a pattern remembers of the texts that it has searched can
  * grow to 8 MB.
  */
-const compiled = new LRUCache<string, RE2JS>({ max: maskingPatternsKept });
+const compiled = new LRUCache<string, Compiled>({ max: maskingPatternsKept });
 
 /** The detectors' patterns, compiled when they are first needed and kept. */
-const compiledDetectors = new Map<Detector, RE2JS>();
+const compiledDetectors = new Map<Detector, Compiled>();
 
-function compileOnce(pattern: string): RE2JS {
-  const regex = compiled.get(pattern) ?? RE2JS.compile(pattern);
-  compiled.set(pattern, regex);
-  return regex;
+/**
+ * Memory of the automaton that looks for a match. One with too many states is given up the sooner
+ * the less it may take, and the search goes on without it.
+ */
+const automatonBytesMax = 500_000;
+
+function compile(pattern: string): Compiled {
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, automatonBytesMax);
+  set.add(pattern);
+  set.compile();
+  return { regex: RE2JS.compile(pattern), isIn: (text) => set.match(text).length > 0 };
 }
 
-function compileDetector(detector: Detector): RE2JS {
-  const regex = compiledDetectors.get(detector) ?? RE2JS.compile(detections[detector].pattern);
-  compiledDetectors.set(detector, regex);
-  return regex;
+function compileOnce(pattern: string): Compiled {
+  const once = compiled.get(pattern) ?? compile(pattern);
+  compiled.set(pattern, once);
+  return once;
+}
+
+function compileDetector(detector: Detector): Compiled {
+  const once = compiledDetectors.get(detector) ?? compile(detections[detector].pattern);
+  compiledDetectors.set(detector, once);
+  return once;
 }
 
 /** Compiles rules that were checked before they were stored. */
@@ -135,11 +160,10 @@ export function compileRules(rules: readonly MaskingRule[]): CompiledRules {
 function compileText({ detector, pattern, replacement }: MaskingRule): readonly TextRule[] {
   if (detector !== undefined) {
     const { rangesIn } = detections[detector];
-    const regex = compileDetector(detector);
     return [
       {
         ...(rangesIn && { rangesIn }),
-        regex,
+        ...compileDetector(detector),
         seesEnd: false,
         replacement: replacement ?? `[${detector}]`,
       },
@@ -147,5 +171,5 @@ function compileText({ detector, pattern, replacement }: MaskingRule): readonly 
   }
   if (pattern === undefined) return [];
   const seesEnd = /\$|\\z/.test(pattern);
-  return [{ regex: compileOnce(pattern), seesEnd, replacement: replacement ?? "[masked]" }];
+  return [{ ...compileOnce(pattern), seesEnd, replacement: replacement ?? "[masked]" }];
 }
