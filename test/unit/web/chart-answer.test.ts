@@ -24,17 +24,17 @@ test.each([
   { metric: "metadata.length", value: 123_456, want: "123,456" },
   { metric: "metadata.length", value: 12_345.6, want: "12,346" },
   { metric: "metadata.length", value: 0.0123456, want: "0.01235" },
-  { metric: "error_rate", value: 0.0004, want: "0.04%" },
-  { metric: "error_rate", value: 0.12345, want: "12.3%" },
-  { metric: "error_rate", value: 1, want: "100%" },
+  { metric: "error_rate", value: 0.0004, want: "0.04 %" },
+  { metric: "error_rate", value: 0.12345, want: "12.3 %" },
+  { metric: "error_rate", value: 1, want: "100 %" },
 ])("$value of $metric is written $want", ({ metric, value, want }) => {
   expect(formatOf({ metric })(value)).toBe(want);
 });
 
 test.each([
-  { aggregation: undefined, value: 0.05, want: "error rate: 5%" },
-  { aggregation: "avg", value: 0.05, want: "error rate: 5%" },
-  { aggregation: "p95", value: 1, want: "p95 error rate: 100%" },
+  { aggregation: undefined, value: 0.05, want: "error rate: 5 %" },
+  { aggregation: "avg", value: 0.05, want: "error rate: 5 %" },
+  { aggregation: "p95", value: 1, want: "p95 error rate: 100 %" },
   { aggregation: "sum", value: 5, want: "sum error rate: 5" },
 ])("the $aggregation of the error rate reads $want", ({ aggregation, value, want }) => {
   const measure = { metric: "error_rate", aggregation };

@@ -110,7 +110,6 @@ const number = new Intl.NumberFormat("en", {
   roundingPriority,
 });
 const percent = new Intl.NumberFormat("en", {
-  style: "percent",
   maximumSignificantDigits: 1,
   maximumFractionDigits: 1,
   roundingPriority,
@@ -127,7 +126,7 @@ export function formatOf({ metric, aggregation }: Measure): (value: number) => s
     case "metadata.cost":
       return formatCost;
     case "error_rate":
-      return aggregation === "sum" ? formatCount : (value) => percent.format(value);
+      return aggregation === "sum" ? formatCount : (value) => `${percent.format(value * 100)} %`;
     case "event_count":
       return formatCount;
     default:
