@@ -129,6 +129,87 @@ describe("the health of an evaluator", () => {
   });
 });
 
+describe("the scores of an evaluator", () => {
+  const dayMs = 86_400_000;
+  const scores = {
+    depth: [0.4, 0.6, 0.8],
+    polite: [true, false, true],
+    mood: ["glad", "sad", "glad"],
+  };
+  const ids = new Map<string, string>();
+  beforeAll(async () => {
+    for (const [name, given] of Object.entries(scores)) {
+      const events = given.map((score, daysAgo) => ({
+        event_type: "model",
+        event_name: "scored",
+        source: "production",
+        config: { model: "gpt-5-mini" },
+        inputs: {},
+        metrics: { [name]: score },
+        start_time: Date.now() - 60_000 - daysAgo * dayMs,
+        duration: 1_000,
+      }));
+      await app.call("POST", "/events/batch", { events });
+      const [first] = given;
+      const kinds = { number: "float", boolean: "boolean", string: "string" };
+      const return_type = kinds[typeof first as keyof typeof kinds];
+      ids.set(
+        name,
+        await giveEvaluator(name, "def evaluate(event):\n    return 1\n", { return_type }),
+      );
+    }
+  });
+
+  test.each(looks)("stand in the list, $theme and $size", async (look) => {
+    const { page, inspect } = await app.open(path("evaluators"), look);
+    const rowOf = (name: string) => page.getByRole("row").filter({ hasText: name });
+
+    await rowOf("depth").getByText("0.6", { exact: true }).waitFor();
+
+    const course = rowOf("depth").getByRole("img", { name: "Average of each day" });
+    expect(await course.getAttribute("aria-label")).toMatch(/0\.8, 0\.6, 0\.4(, none)?$/);
+    await rowOf("polite").getByText("66.7 %", { exact: true }).waitFor();
+    await rowOf("mood").getByLabel("no average").waitFor();
+    await inspect("evaluators-scores");
+  });
+
+  test.each(looks)("have charts of their own, $theme and $size", async (look) => {
+    const { page, inspect } = await app.open(path(`evaluators/${ids.get("depth")}`), look);
+    await page
+      .getByText("Average in 7 days")
+      .locator("..")
+      .getByText("0.6", { exact: true })
+      .waitFor();
+
+    await page.getByRole("tab", { name: "Scores" }).click();
+
+    const overTime = page.getByRole("region", { name: "Average score over time" });
+    await overTime.getByRole("img").waitFor();
+    const byModel = page.getByRole("region", { name: "Average score by model" });
+    await byModel
+      .getByRole("button", { name: /gpt-5-mini/ })
+      .getByText("0.6")
+      .waitFor();
+    await page.getByRole("region", { name: "Distribution of scores" }).getByText("0.8").waitFor();
+    await inspect("evaluator-scores");
+  });
+
+  test("are counted by value where they are texts", async () => {
+    const { page } = await app.open(path(`evaluators/${ids.get("mood")}?tab=scores`));
+
+    const byValue = page.getByRole("region", { name: "Scores by value" });
+    await byValue.getByRole("button", { name: /glad/ }).getByText("2", { exact: true }).waitFor();
+  });
+
+  test("say where they come from before there are any", async () => {
+    const id = await giveEvaluator("unheard", "def evaluate(event):\n    return True\n");
+
+    const { page } = await app.open(path(`evaluators/${id}?tab=scores`));
+
+    await page.getByText("No scores yet").waitFor();
+  });
+});
+
 describe("the cost of a judge", () => {
   test.each([
     { judge_cost: 0, judge_unpriced: 3, cost: "–" },

@@ -1,5 +1,5 @@
-// One evaluator: its definition with a trial beside it, versions, backfills, how far it agrees with
-// people, and why an event was scored or not.
+// One evaluator: its definition with a trial beside it, its scores, versions, backfills, how far it
+// agrees with people, and why an event was scored or not.
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -19,6 +19,8 @@ import { draftDefault, fromMetric } from "./draft.ts";
 import { Editor } from "./editor.tsx";
 import { Reliability } from "./reliability.tsx";
 import { evaluatorRoute } from "./route.tsx";
+import { ScoreTrend } from "./score-trend.tsx";
+import { ScoresView } from "./scores-view.tsx";
 import { Versions } from "./versions.tsx";
 import { Why } from "./why.tsx";
 import "./evaluators.css";
@@ -64,6 +66,7 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
         />
       ),
     },
+    { value: "scores", label: "Scores", content: <ScoresView metric={metric} /> },
     { value: "versions", label: "Versions", content: <Versions metric={metric} /> },
     isRun && { value: "backfills", label: "Backfills", content: <Backfills metric={metric} /> },
     isRun && { value: "why", label: "Why", content: <Why metric={metric} /> },
@@ -117,6 +120,7 @@ function Health({ metric }: { readonly metric: Metric }) {
       <KeyValue
         isRow
         items={[
+          { label: "Average in 7 days", value: <ScoreTrend metric={metric} /> },
           { label: "Scored in 7 days", value: <Count value={status.scored} /> },
           { label: "Failed", value: <Count value={status.failed} /> },
           { label: "Waiting", value: <Count value={status.queued + status.running} /> },

@@ -8,6 +8,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { sharedRefreshMs, useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
+import { formatCount } from "../../design/format.ts";
 import { Switch } from "../../design/input.tsx";
 import { EmptyState } from "../../design/states.tsx";
 import type { Column } from "../../design/table.tsx";
@@ -17,6 +18,7 @@ import { ItemTable } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
 import { useItemPages } from "../../shell/row-pages.ts";
 import { typeNames } from "./draft.ts";
+import { ScoreTrend } from "./score-trend.tsx";
 import "./evaluators.css";
 
 const columns: readonly Column<Metric>[] = [
@@ -52,6 +54,12 @@ const columns: readonly Column<Metric>[] = [
     header: "Last 7 days",
     width: 220,
     cell: (metric) => <Health metric={metric} />,
+  },
+  {
+    id: "score",
+    header: "Average",
+    width: 140,
+    cell: (metric) => <ScoreTrend metric={metric} />,
   },
   {
     id: "sampling",
@@ -119,8 +127,8 @@ function Health({ metric }: { readonly metric: Metric }) {
   return (
     <Status tone={failed === 0 ? "good" : failed > scored ? "bad" : "warn"}>
       <span className="numeric">
-        {scored} scored{failed > 0 ? `, ${failed} failed` : ""}
-        {waiting > 0 ? `, ${waiting} waiting` : ""}
+        {formatCount(scored)} scored{failed > 0 ? `, ${formatCount(failed)} failed` : ""}
+        {waiting > 0 ? `, ${formatCount(waiting)} waiting` : ""}
       </span>
     </Status>
   );
