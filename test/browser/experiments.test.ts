@@ -41,6 +41,7 @@ async function prepare(app: TestApp): Promise<void> {
       metrics: {
         quality: 0.4 + index / 40 + (index === 0 ? -2 * gain : gain + index / 500),
         brief: true,
+        mood: index < 9 ? "glad" : "sad",
       },
       start_time: endedMs - 1_000,
       end_time: endedMs,
@@ -71,14 +72,17 @@ describe("experiments", () => {
     const { page, findings, picture, inspect } = await app.open(path(), look);
     await page.getByRole("row").filter({ hasText: "Run better" }).getByText("$0.12").waitFor();
     await picture("experiments");
-    const copy = page.getByRole("button", { name: "Copy id" }).first();
-    const { x = 0, width = 0 } = (await copy.boundingBox()) ?? {};
-    if (look.size === "wide") expect(x + width).toBeLessThanOrEqual(1_280);
+    const runs = 'document.querySelector("[role=grid]")';
+    expect(await page.evaluate(`${runs}.scrollWidth - ${runs}.clientWidth`)).toBe(0);
     expect(await findings()).toEqual([]);
 
     await page.getByRole("row").filter({ hasText: "Run better" }).click();
     await page.getByRole("article", { name: "quality" }).waitFor();
     await page.getByText("Order 3 is on its way, says better.").waitFor();
+    const moods = page.getByRole("article", { name: "mood" });
+    const counts = await moods.getByRole("listitem").allInnerTexts();
+    expect(counts.map((count) => count.replaceAll(/\s+/g, " "))).toEqual(["glad 9", "sad 3"]);
+    expect(await moods.getByText("average of").count()).toBe(0);
     const datapoints = page.getByRole("grid", { name: "Datapoints of the run" });
     await datapoints.getByText("Order 3?", { exact: true }).waitFor();
 

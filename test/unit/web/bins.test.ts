@@ -1,7 +1,7 @@
 // Distributions of scores as the web app counts them.
 
 import { describe, expect, test } from "vitest";
-import { toBins } from "../../../src/web/app/pages/experiments/bins.ts";
+import { countFew, toBins } from "../../../src/web/app/pages/experiments/bins.ts";
 
 describe("toBins", () => {
   test.each([
@@ -15,5 +15,31 @@ describe("toBins", () => {
     },
   ])("$name", ({ values, want }) => {
     expect(toBins(values)).toEqual(want);
+  });
+});
+
+describe("countFew", () => {
+  test.each([
+    {
+      name: "booleans are counted one by one",
+      values: [1, 0, 1],
+      want: [
+        ["1", 2],
+        ["0", 1],
+      ],
+    },
+    {
+      name: "ratings stand in their order",
+      values: [2, 5, 2],
+      want: [
+        ["5", 1],
+        ["2", 2],
+      ],
+    },
+    { name: "decimals have bins", values: [0.1, 0.2], want: undefined },
+    { name: "more than five values have bins", values: [1, 2, 3, 4, 5, 6], want: undefined },
+    { name: "one value needs no bar", values: [1, 1], want: undefined },
+  ])("$name", ({ values, want }) => {
+    expect(countFew(values)).toEqual(want);
   });
 });

@@ -18,3 +18,21 @@ export function toBins(values: readonly number[]): readonly number[] {
   }
   return bins;
 }
+
+const fewMax = 5;
+
+/**
+ * Counts each value where there are two to five different whole ones, such as booleans and
+ * ratings, the greatest first; undefined for values that bins show better.
+ */
+export function countFew(
+  values: readonly number[],
+): readonly (readonly [string, number])[] | undefined {
+  const counts = new Map<number, number>();
+  for (const value of values) {
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+    if (!Number.isInteger(value) || counts.size > fewMax) return undefined;
+  }
+  if (counts.size < 2) return undefined;
+  return [...counts].toSorted(([a], [b]) => b - a).map(([value, count]) => [`${value}`, count]);
+}

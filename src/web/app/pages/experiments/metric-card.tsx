@@ -2,14 +2,15 @@
 
 import type { RunMetricDetail } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Badge } from "../../design/badge.tsx";
-import { formatScore } from "../../design/format.ts";
-import { toBins } from "./bins.ts";
+import { formatCount, formatCounted, formatScore } from "../../design/format.ts";
+import { countFew, toBins } from "./bins.ts";
 
 type MetricCardProps = { readonly detail: RunMetricDetail; readonly name: string };
 
 export function MetricCard({ detail, name }: MetricCardProps) {
   const { metricType, eventName, aggregate, values, texts, datapoints } = detail;
   const words = Object.entries(texts).toSorted(([, a], [, b]) => b - a);
+  const few = countFew(values);
   return (
     <article className="card" aria-label={name}>
       <header>
@@ -18,21 +19,43 @@ export function MetricCard({ detail, name }: MetricCardProps) {
         </b>
         <Badge>{metricType.toLowerCase().replace("_", " ")}</Badge>
       </header>
-      <p>
-        <span className="card-value numeric">{formatScore(aggregate)}</span>{" "}
-        <span className="faint">average of {values.length}</span>
-      </p>
-      {values.length > 1 ? <Bins values={values} /> : null}
-      {words.slice(0, 5).map(([text, count]) => (
-        <p key={text} className="faint truncate" title={text}>
-          <span className="numeric">{count}</span> × {text}
+      {values.length === 0 && words.length > 0 ? null : (
+        <p>
+          <span className="card-value numeric">{formatScore(aggregate)}</span>{" "}
+          <span className="faint">average of {values.length}</span>
         </p>
-      ))}
+      )}
+      {few ? <Counts counts={few} /> : values.length > 1 ? <Bins values={values} /> : null}
+      {words.length === 0 ? null : <Counts counts={words} />}
       <p className="faint">
         {datapoints?.passed.length ?? 0} passed, {datapoints?.failed.length ?? 0} failed, on{" "}
         {eventName}
       </p>
     </article>
+  );
+}
+
+const countsShown = 5;
+
+type CountsProps = { readonly counts: readonly (readonly [name: string, count: number])[] };
+
+/** Each value with a bar of its share; the last line has the number of the others. */
+function Counts({ counts }: CountsProps) {
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  const rest = counts.slice(countsShown);
+  return (
+    <ul className="counts" aria-label="How often each value is a score">
+      {counts.slice(0, countsShown).map(([name, count]) => (
+        <li key={name}>
+          <span className="truncate" title={name}>
+            {name}
+          </span>
+          <span className="counts-bar" style={{ width: `${(count / all) * 100}%` }} />
+          <span className="numeric">{formatCount(count)}</span>
+        </li>
+      ))}
+      {rest.length === 0 ? null : <li>{formatCounted(rest.length, "other value")}</li>}
+    </ul>
   );
 }
 

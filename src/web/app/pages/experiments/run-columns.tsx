@@ -17,7 +17,7 @@ export const runColumns: readonly Column<Run>[] = [
   textColumn({
     id: "name",
     header: "Run",
-    width: 170,
+    width: 150,
     grow: 1,
     text: ({ name, id }) => name ?? id,
   }),
@@ -25,7 +25,7 @@ export const runColumns: readonly Column<Run>[] = [
     id: "status",
     isMajor: true,
     header: "Status",
-    width: 110,
+    width: 104,
     cell: ({ status }) => <Status tone={statusTones[status] ?? "neutral"}>{status}</Status>,
   },
   {
@@ -48,7 +48,7 @@ export const runColumns: readonly Column<Run>[] = [
   {
     id: "scores",
     header: "Scores",
-    width: 200,
+    width: 170,
     grow: 1,
     cell: ({ id }) => <Scores runId={id} />,
   },
@@ -61,7 +61,7 @@ export const runColumns: readonly Column<Run>[] = [
     cell: ({ id }) => <RunDuration runId={id} />,
   },
   timeColumn({ id: "created", header: "Created", at: ({ createdAt }) => createdAt }),
-  idColumn({ idOf: ({ id }) => id }),
+  idColumn({ width: 150, idOf: ({ id }) => id }),
 ];
 
 function Scores({ runId }: { readonly runId: string }) {
