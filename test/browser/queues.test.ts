@@ -80,6 +80,38 @@ describe("queues", () => {
     await inspect("queue-review");
   });
 
+  test("say in the list how far they are, and lead to the next event at once", async () => {
+    const events = ["one", "two", "three", "four"].map((word) => ({
+      event_id: `listed-${word}`,
+      event_type: "model",
+      event_name: "answer",
+      source: "production",
+      inputs: {},
+      outputs: { content: `The answer of ${word}` },
+      start_time: Date.now() - 60_000,
+    }));
+    await app.call("POST", "/events/batch", { events });
+    const event_ids = events.map(({ event_id }) => event_id);
+    const made = { name: "Half done", event_ids };
+    const { queue } = (await app.call("POST", "/v1/queues", made)) as { queue: { id: string } };
+    const { item } = (await app.call("POST", `/v1/queues/${queue.id}/claim`, {})) as {
+      item: { event_id: string };
+    };
+    const scores = [{ metric: "helpful", value: true }];
+    const review = { event_id: item.event_id, scores };
+    await app.call("POST", `/v1/queues/${queue.id}/complete`, review);
+    const { page } = await app.open(path());
+    const row = page.getByRole("row").filter({ hasText: "Half done" });
+    await row.getByText("1 of 4", { exact: true }).waitFor();
+    await row.getByText("25 %", { exact: true }).waitFor();
+
+    await row.getByRole("link", { name: "Review Half done" }).click();
+
+    await page.waitForURL(new RegExp(`/queues/${queue.id}/annotate$`));
+    await page.getByText(/^The answer of/).waitFor();
+    await app.call("DELETE", `/v1/queues/${queue.id}`);
+  });
+
   test("show the question of each event, and lead to the event in its session", async () => {
     const { page } = await app.open(path(`/${queueId}`));
     const row = page.getByRole("row").filter({ hasText: "The second question" });
