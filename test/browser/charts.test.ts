@@ -452,6 +452,20 @@ describe("an alert", () => {
     });
   });
 
+  test("shows the values of past periods before its first check", async () => {
+    const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
+    const { id } = (made as { data: { id: string } }).data;
+    const { page, inspect } = await app.open(path(`alerts/${id}`));
+    await page.getByText("No check yet.").waitFor();
+
+    const preview = page.getByRole("region", { name: "Preview" });
+    await preview.getByRole("figure", { name: "Values of past periods" }).waitFor();
+
+    await preview.getByText(/^It would have been met in \d+ of the last 72 hours\.$/).waitFor();
+    await inspect("alert-unchecked");
+    await app.call("DELETE", `/v1/alerts/${id}`);
+  });
+
   test("sends a test, is muted, paused and resumed", async () => {
     const made = await app.call("POST", "/v1/alerts", anAlert(receiver.url));
     const { id } = (made as { data: { id: string } }).data;

@@ -12,13 +12,15 @@ import { useMore, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
 import { TimeSeriesChart } from "../../design/chart.tsx";
 import { countColumn, timeColumn } from "../../design/columns.tsx";
-import { EmptyState, ReadState } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
+import { AlertPreview } from "./alert-preview.tsx";
 import { formatOfAlert, measuresByUnit, noteOf } from "./alert-values.ts";
 import { outcomeTones } from "./alert-tones.ts";
+import { fromAlert } from "./draft.ts";
 import { thresholdSeries } from "./threshold-series.ts";
 
 const pageSize = 200;
@@ -63,12 +65,22 @@ export function Checks({ alert }: { readonly alert: Alert }) {
         toneOf={({ outcome }) => (outcome === "critical" ? "bad" : undefined)}
         {...rowPages}
         {...more}
-        empty={
-          <EmptyState title="No check yet">
-            The first one comes after the end of the period: see “Next check” above.
-          </EmptyState>
-        }
+        empty={<NoCheck alert={alert} />}
       />
+    </div>
+  );
+}
+
+/** Until the first check, which may be a month away, the values of past periods stand there. */
+function NoCheck({ alert }: { readonly alert: Alert }) {
+  const draft = useMemo(() => fromAlert(alert), [alert]);
+  return (
+    <div className="alert-no-check">
+      <p className="soft">
+        <b>No check yet.</b> The first one comes after the end of the period: see “Next check”
+        above. These are the values of the periods before it.
+      </p>
+      <AlertPreview draft={draft} error={null} />
     </div>
   );
 }
