@@ -15,11 +15,30 @@ export const usage = `usage:
       list prints all runs, or the newest N. --url, and --key-file or WAGGLE_API_KEY, say where
       and with which key.`;
 
-/** Paths by act, with the number of ids that each takes. */
-const acts: Readonly<Record<string, { readonly ids: number; toPath(ids: string[]): string }>> = {
-  result: { ids: 1, toPath: ([id]) => `/v1/runs/${id}/result` },
-  usage: { ids: 1, toPath: ([id]) => `/v1/runs/${id}/usage` },
-  compare: { ids: 2, toPath: ([now, before]) => `/v1/runs/${now}/compare-with/${before}` },
+type Act = {
+  /** Number of ids that it takes. */
+  readonly ids: number;
+  toPath(ids: string[]): string;
+  /** Some of the answer's fields: another service's answer does not have them. */
+  readonly shape: z.ZodType;
+};
+
+const acts: Readonly<Record<string, Act>> = {
+  result: {
+    ids: 1,
+    toPath: ([id]) => `/v1/runs/${id}/result`,
+    shape: z.object({ run_object: z.object({ run_id: z.string() }), datapoints: z.array(z.any()) }),
+  },
+  usage: {
+    ids: 1,
+    toPath: ([id]) => `/v1/runs/${id}/usage`,
+    shape: z.object({ sessions: z.number(), totals: z.object({ num_events: z.number() }) }),
+  },
+  compare: {
+    ids: 2,
+    toPath: ([now, before]) => `/v1/runs/${now}/compare-with/${before}`,
+    shape: z.object({ metrics: z.array(z.any()), commonDatapoints: z.array(z.string()) }),
+  },
 };
 
 /** Runs the command; the exit code is 0 unless the service refuses. */
@@ -34,7 +53,8 @@ export async function run({ config, flags, operands }: CommandContext): Promise<
   const act = Object.hasOwn(acts, name) ? acts[name] : undefined;
   if (act?.ids !== ids.length) throw new OperatorError(usage);
   const client = await open();
-  print(await client.read({ method: "GET", path: act.toPath(ids.map(encodeURIComponent)) }));
+  const path = act.toPath(ids.map(encodeURIComponent));
+  print(JSON.stringify(await client.readAs({ method: "GET", path }, act.shape)));
   return 0;
 }
 

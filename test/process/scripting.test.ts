@@ -349,6 +349,9 @@ test.each([
   { words: "events tail", type: "application/json" },
   { words: "events export", type: "application/x-ndjson" },
   { words: "runs list", type: "application/json" },
+  { words: "runs result r", type: "application/json" },
+  { words: "runs usage r", type: "application/json" },
+  { words: "runs compare a b", type: "application/json" },
   { words: "datasets list", type: "application/json" },
   { words: "datasets export d --format csv", type: "text/csv" },
 ])("$words refuses the JSON of another service", async ({ words, type }) => {
