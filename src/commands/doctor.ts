@@ -122,7 +122,8 @@ async function checkSecrets(config: Config): Promise<Finding> {
     const advice = `add them to WAGGLE_ENCRYPTION_KEYS, or restore ${encryptionKeyPath(folder)}`;
     return { found: `under keys that are absent: ${unknown}`, advice };
   } catch (error) {
-    return { found: `not read: ${(error as Error).message}` };
+    const advice = "check the database, which stands above, and WAGGLE_ENCRYPTION_KEYS";
+    return { found: `not read: ${(error as Error).message}`, advice };
   } finally {
     await database.close();
   }

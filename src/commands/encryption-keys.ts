@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../base/error-code.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Config, EncryptionKey } from "../config.ts";
 import { writeJson } from "../embedded/data-folder.ts";
@@ -55,7 +56,8 @@ async function readKeys(path: string): Promise<readonly EncryptionKey[]> {
   try {
     text = await readFile(path, "utf8");
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    // ENOTDIR: the folder cannot be there, since a file stands in its way.
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(cause) ?? "")) return [];
     throw new OperatorError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
   }
   try {

@@ -35,6 +35,18 @@ test("doctor asks for no data folder where DATABASE_URL is set", { timeout: 300_
   expect(code).toBe(0);
 });
 
+test("doctor calls no secrets good that it cannot read", { timeout: 300_000 }, async () => {
+  const folder = await givenAClosedFolder();
+  const url = `postgres://ann@127.0.0.1:${await findFreePort()}/waggle`;
+
+  const words = ["--data", folder, "--database-url", url, ...ports];
+  const { code, output } = await run("doctor", ...words).ended();
+
+  expect(output).toMatch(/^FAIL {2}database: not reachable/m);
+  expect(output).toMatch(/^FAIL {2}stored secrets: not read: .*\n.*the database/m);
+  expect(code).toBe(1);
+});
+
 test("doctor asks for one that can be written for Postgres", { timeout: 300_000 }, async () => {
   const folder = await givenAClosedFolder();
 
