@@ -18,6 +18,8 @@ import { free, gather } from "./body-parts.ts";
 export type ReadBodyOptions = {
   /** Maximum bytes after inflating, inclusive. */
   readonly bytesMax: number;
+  /** Bytes of a frame around the body, which do not count; default 0. */
+  readonly frameBytes?: number;
   /** Maximum pause between two chunks. */
   readonly stallMs: number;
   /** Reservation that grows as bytes arrive; the caller releases it. */
@@ -58,14 +60,14 @@ const decoders: Readonly<Record<string, () => Transform>> = {
  * for an unknown or broken encoding.
  */
 export async function readBody(source: Readable, options: ReadBodyOptions): Promise<Buffer> {
-  const { bytesMax, declaredBytes, encoding, reservation, stallMs } = options;
+  const { bytesMax, frameBytes = 0, declaredBytes, encoding, reservation, stallMs } = options;
   const decoder = decoderOf(encoding);
-  if (Number(declaredBytes) > bytesMax) throw tooLarge(bytesMax);
+  if (Number(declaredBytes) > bytesMax + frameBytes) throw tooLarge(bytesMax);
   const gathered = gather(decoder !== undefined);
   const windowMax = windowBytesMax[nameOf(encoding)] ?? 0;
   let window = 0;
   const keep = (chunk: Buffer): Promise<void> | undefined => {
-    if (gathered.length() + chunk.length > bytesMax) throw tooLarge(bytesMax);
+    if (gathered.length() + chunk.length > bytesMax + frameBytes) throw tooLarge(bytesMax);
     const more = Math.min(chunk.length, windowMax - window);
     reservation.grow(chunk.length + more);
     window += more;

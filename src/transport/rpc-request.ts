@@ -139,7 +139,7 @@ async function readEnvelope(
   const { bytesMax, reservation } = limits;
   const body = await readBody(request, {
     ...limits,
-    bytesMax: bytesMax + envelopeBytes,
+    frameBytes: envelopeBytes,
     encoding: undefined,
     declaredBytes: undefined,
   });

@@ -181,6 +181,7 @@ describe("body limits over RPC", () => {
     expect(error).toBeInstanceOf(ConnectError);
     expect((error as ConnectError).code).toBe(Code.ResourceExhausted);
     expect((error as ConnectError).findDetails(ErrorInfoSchema)[0]?.reason).toBe("BODY_TOO_LARGE");
+    expect((error as ConnectError).rawMessage).toContain(` over ${recordMax} bytes `);
   });
 
   test.each(rpc)("over $name an rpc takes what its largest REST form takes", async ({ open }) => {
