@@ -283,6 +283,34 @@ describe("a dashboard", () => {
     expect(inner?.y).toBeGreaterThanOrEqual(outer?.y ?? Infinity);
   });
 
+  test("says how many names a legend leaves out", async () => {
+    const { page, picture } = await app.open("/app");
+    type Series = { readonly split?: string | null };
+    await page.route("**/QueryChart**", async (route) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as { data?: { data?: { series?: Series[] } } };
+      const { data } = json.data ?? {};
+      const [first] = data?.series ?? [];
+      const splits = Array.from({ length: 24 }, (_, at) => `a name of some length ${at}`);
+      if (data && first?.split) data.series = splits.map((split) => ({ ...first, split }));
+      await route.fulfill({ response, json });
+    });
+    await page.goto(app.service.url + path("charts?dashboard=overview"));
+    const more = page.getByText(/^\+\d+ more$/).first();
+    await more.waitFor();
+    await picture("charts-legend");
+
+    // The names within the legend, and those that it counts.
+    const counted = `(() => {
+      const legend = document.querySelector('.chart-legend[data-more="true"]');
+      const end = legend?.getBoundingClientRect().bottom + 1;
+      const names = [...(legend?.querySelectorAll("[data-color]") ?? [])];
+      const seen = names.filter((name) => name.getBoundingClientRect().bottom < end).length;
+      return [seen > 0, seen + Number(/\\d+/.exec(legend?.lastElementChild?.textContent))];
+    })()`;
+    await expect.poll(() => page.evaluate(counted), patience).toEqual([true, 24]);
+  });
+
   test("shows the names of its large numbers whole", async () => {
     const { page } = await app.open(path("charts?dashboard=overview"));
     for (const name of ["Calls of models", "Error rate", "Cost", "Slow calls"]) {

@@ -180,6 +180,22 @@ describe("a narrow window", () => {
     expect(found).toEqual([]);
   });
 
+  test("has the title whole with the spacing of WCAG 1.4.12", async () => {
+    const { page } = await app.open(path("traces"), narrow);
+    const title = page.getByRole("main").getByRole("heading", { name: "Traces", exact: true });
+    await title.waitFor();
+
+    await page.evaluate(`{
+      const spacing = "letter-spacing: 0.12em; word-spacing: 0.16em; line-height: 1.5";
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(\`* { \${spacing.replaceAll(";", " !important;")} !important }\`);
+      document.adoptedStyleSheets = [sheet];
+    }`);
+
+    expect(await title.evaluate(isWhole)).toBe(true);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  });
+
   test("has the end of a key and Revoke in view", async () => {
     const { page, picture } = await app.open(path("settings?tab=keys"), narrow);
     const revoke = page.getByRole("button", { name: /^Revoke / }).first();

@@ -5,6 +5,7 @@
 import { ChartNoAxesColumn, Table2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useId, useState } from "react";
 import { IconButton } from "./button.tsx";
+import { ChartLegend } from "./chart-legend.tsx";
 import { formatTime } from "./format.ts";
 import "./chart.css";
 
@@ -55,14 +56,7 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
       <figcaption id={id} className="visually-hidden">
         {label}
       </figcaption>
-      <div className="chart-legend">
-        {series.map((one, index) => (
-          <span key={one.label} data-color={one.color ?? (index % 6) + 1}>
-            <span className="truncate" title={one.label}>
-              {one.label}
-            </span>
-          </span>
-        ))}
+      <ChartLegend series={series}>
         {hasOwnNumbers ? null : (
           <IconButton
             size="small"
@@ -71,7 +65,7 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
             onClick={() => setTable(!isTable)}
           />
         )}
-      </div>
+      </ChartLegend>
       {isTable ? (
         <NumbersTable label={label} times={times} series={series} format={format} />
       ) : (

@@ -1,0 +1,48 @@
+// ChartLegend: the names of a chart's series and, where its place holds fewer, how many it leaves
+// out.
+
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+
+type ChartLegendProps = {
+  readonly series: readonly { readonly label: string; readonly color?: number | "bad" }[];
+  /** Stands at its end. */
+  readonly children?: ReactNode;
+};
+
+export function ChartLegend({ series, children }: ChartLegendProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const [hidden, setHidden] = useState(0);
+  const names = series.map(({ label }) => label);
+  const shape = names.join("\n");
+  useLayoutEffect(() => {
+    const legend = element.current;
+    if (!legend) return undefined;
+    const observer = new ResizeObserver(() => setHidden(countHidden(legend)));
+    observer.observe(legend);
+    return () => observer.disconnect();
+  }, [shape]);
+  return (
+    <div ref={element} className="chart-legend" data-more={hidden > 0}>
+      {series.map((one, index) => (
+        <span key={one.label} data-color={one.color ?? (index % 6) + 1}>
+          <span className="truncate" title={one.label}>
+            {one.label}
+          </span>
+        </span>
+      ))}
+      {hidden === 0 ? null : (
+        <span className="chart-legend-more" title={names.slice(-hidden).join(", ")}>
+          +{hidden} more
+        </span>
+      )}
+      {children}
+    </div>
+  );
+}
+
+/** Returns how many names are below the edge of the legend, by a pixel or more. */
+function countHidden(legend: HTMLElement): number {
+  const { bottom } = legend.getBoundingClientRect();
+  const names = [...legend.querySelectorAll("[data-color]")];
+  return names.filter((name) => name.getBoundingClientRect().bottom >= bottom + 1).length;
+}
