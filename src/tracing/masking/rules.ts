@@ -56,12 +56,18 @@ export function parseRules(inputs: readonly RuleInput[]): readonly MaskingRule[]
   return inputs.map((input, index) => parseRule(input, `rules[${index}]`));
 }
 
+/** Postgres stores neither in its JSON. */
+function assertStorable(text: string, path: string): void {
+  if (text.includes("\0") || !text.isWellFormed()) refuse(path, "has a NUL or a lone surrogate");
+}
+
 function parseRule({ detector, pattern, key, replacement }: RuleInput, path: string): MaskingRule {
   const given = [detector, pattern, key].filter((one) => one !== undefined).length;
   if (given !== 1) refuse(path, "needs exactly one of detector, pattern and key");
   if (replacement !== undefined && replacement.length > maskingReplacementLengthMax) {
     refuse(`${path}.replacement`, `is longer than ${maskingReplacementLengthMax} characters`);
   }
+  assertStorable(replacement ?? "", `${path}.replacement`);
   const rest = replacement === undefined ? {} : { replacement };
   if (detector !== undefined) {
     return { detector: parseChoice(`${path}.detector`, detectors, detector), ...rest };
@@ -73,6 +79,7 @@ function parseRule({ detector, pattern, key, replacement }: RuleInput, path: str
 /** The form of the web app has a rule a line; one that it cannot hold would be lost there. */
 function assertLine(text: string, path: string): void {
   if (text.trim() === "") refuse(path, "is empty");
+  assertStorable(text, path);
   if (/[\r\n]/.test(text))
     refuse(path, String.raw`must be one line; \n in a pattern is a line end`);
 }
