@@ -3,6 +3,7 @@
 
 import { LRUCache } from "lru-cache";
 import { RE2JS, RE2JSSyntaxException, RE2Set } from "re2js";
+import { assertText } from "../../base/assert-text.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { refuse } from "../../base/errors.ts";
 import { quoteText } from "../../base/quote-text.ts";
@@ -56,18 +57,10 @@ export function parseRules(inputs: readonly RuleInput[]): readonly MaskingRule[]
   return inputs.map((input, index) => parseRule(input, `rules[${index}]`));
 }
 
-/** Postgres stores neither in its JSON. */
-function assertStorable(text: string, path: string): void {
-  if (text.includes("\0") || !text.isWellFormed()) refuse(path, "has a NUL or a lone surrogate");
-}
-
 function parseRule({ detector, pattern, key, replacement }: RuleInput, path: string): MaskingRule {
   const given = [detector, pattern, key].filter((one) => one !== undefined).length;
   if (given !== 1) refuse(path, "needs exactly one of detector, pattern and key");
-  if (replacement !== undefined && replacement.length > maskingReplacementLengthMax) {
-    refuse(`${path}.replacement`, `is longer than ${maskingReplacementLengthMax} characters`);
-  }
-  assertStorable(replacement ?? "", `${path}.replacement`);
+  assertText(`${path}.replacement`, replacement ?? "", maskingReplacementLengthMax);
   const rest = replacement === undefined ? {} : { replacement };
   if (detector !== undefined) {
     return { detector: parseChoice(`${path}.detector`, detectors, detector), ...rest };
@@ -79,24 +72,19 @@ function parseRule({ detector, pattern, key, replacement }: RuleInput, path: str
 /** The form of the web app has a rule a line; one that it cannot hold would be lost there. */
 function assertLine(text: string, path: string): void {
   if (text.trim() === "") refuse(path, "is empty");
-  assertStorable(text, path);
   if (/[\r\n]/.test(text))
     refuse(path, String.raw`must be one line; \n in a pattern is a line end`);
 }
 
 function parseKey(key: string, path: string): string {
   assertLine(key, path);
-  if (key.length > maskingKeyLengthMax) {
-    refuse(path, `is longer than ${maskingKeyLengthMax} characters`);
-  }
+  assertText(path, key, maskingKeyLengthMax);
   return key;
 }
 
 function parsePattern(pattern: string, path: string): string {
-  if (pattern.length > maskingPatternLengthMax) {
-    refuse(path, `is longer than ${maskingPatternLengthMax} characters`);
-  }
   assertLine(pattern, path);
+  assertText(path, pattern, maskingPatternLengthMax);
   const regex = tryCompile(pattern);
   if (typeof regex === "string") {
     refuse(path, `must be a regular expression of RE2, not ${quoteText(pattern)}: ${regex}`);
