@@ -264,6 +264,23 @@ describe("Anthropic's client", () => {
   });
 });
 
+test("a beta is for this API alone", async () => {
+  standIn.clear();
+
+  const response = await fetch(`${service.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${service.projectKey}`,
+      "content-type": "application/json",
+      "anthropic-beta": "one",
+    },
+    body: JSON.stringify({ model: "openai/m", messages: ask.messages }),
+  });
+
+  expect(response.status).toBe(200);
+  expect(standIn.requests[0]?.headers).not.toHaveProperty("anthropic-beta");
+});
+
 test.each(["a\nb", "ä", "x".repeat(1_001)])("a beta %.10j is refused by name", async (beta) => {
   const headers = { "anthropic-beta": beta.replace("\n", ";") };
 

@@ -111,8 +111,10 @@ function headersOf(
     "content-type": jsonType,
     accept: isStream ? streamType : jsonType,
     "user-agent": "waggle",
-    ...(operation === "message" && { "anthropic-version": anthropicVersion }),
-    ...(betas !== undefined && { "anthropic-beta": betas }),
+    ...(operation === "message" && {
+      "anthropic-version": anthropicVersion,
+      ...(betas !== undefined && { "anthropic-beta": betas }),
+    }),
     ...(idempotencyKey !== undefined && { [idempotencyHeader]: idempotencyKey }),
   };
 }
