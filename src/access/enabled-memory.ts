@@ -1,5 +1,5 @@
-// Cache of the enabled evaluators, queues, budgets or masking rules of a project, so that ingestion
-// and model calls do not query the database. Changes (access/changes) invalidate it.
+// Cache of the enabled evaluators, queues, budgets or masking rules of a project. It spares
+// ingestion and model calls a query. Changes (access/changes) invalidate it.
 
 import { everything } from "./caller-memory.ts";
 import { createByteCache } from "../base/byte-cache.ts";

@@ -164,8 +164,8 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
       router.service(ViewService, viewHandlers(core.views));
       router.service(DashboardService, dashboardHandlers(core.dashboards));
       router.service(AlertService, alertHandlers(core.alerts));
-      const isExported = config.retentionExport !== undefined;
       router.service(MaskingService, maskingHandlers(core.masking));
+      const isExported = config.retentionExport !== undefined;
       router.service(RetentionService, retentionHandlers(core.retention, isExported));
       addGenerationServices(router, generation);
       addEvaluationServices(router, evaluation);

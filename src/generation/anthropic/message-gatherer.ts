@@ -1,6 +1,6 @@
-// Gathers a streamed answer of the Messages API while its events pass: the message that begins it,
-// and the deltas of its blocks. Source: the Anthropic API reference, "Streaming messages";
-// docs/decisions.md, 21.7, 21.9.
+// Gathers a streamed answer of the Messages API while its events pass. The first event holds the
+// message without its content; deltas hold the content. Source: the Anthropic API reference,
+// "Streaming messages"; docs/decisions.md, 21.7, 21.9.
 
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../../base/json.ts";
 import { memoryOf } from "../../base/json-memory.ts";

@@ -45,7 +45,7 @@ export function readMessageAnswer(json: JsonObject): ReadAnswer {
   const { stop_reason: reason, content } = json;
   return {
     outputs: asList(content).length === 0 ? {} : toOutputs(asList(content)),
-    finishReasons: typeof reason === "string" ? [reasons[reason] ?? reason] : [],
+    finishReasons: typeof reason === "string" ? [reasons.get(reason) ?? reason] : [],
     responseModel: textOf(json["model"]),
     responseId: textOf(json["id"]),
     usage: readUsage(json["usage"]),
@@ -60,13 +60,13 @@ function toOutputs(content: readonly JsonValue[]): JsonObject {
 }
 
 /** Reasons as chats name them. */
-const reasons: Readonly<Record<string, string>> = {
-  end_turn: "stop",
-  stop_sequence: "stop",
-  max_tokens: "length",
-  tool_use: "tool_calls",
-  refusal: "content_filter",
-};
+const reasons: ReadonlyMap<string, string> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["max_tokens", "length"],
+  ["tool_use", "tool_calls"],
+  ["refusal", "content_filter"],
+]);
 
 /** Reasoning is part of the output; the API does not count it apart. */
 function readUsage(usage: JsonValue | undefined): Usage | undefined {

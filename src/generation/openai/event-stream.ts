@@ -28,9 +28,9 @@ export type EventSource = {
 };
 
 /**
- * Yields the parts of a stream. Everything from `[DONE]` on is one part; streams of the Responses
- * and Messages APIs end with an event of their own. Fails with a ProviderError after the parts
- * before a fault, and like `chunks`.
+ * Yields the parts of a stream. Everything from `[DONE]` on is one part. A stream of the Responses
+ * or Messages API ends with its last event (`lastTypes`). Fails with a ProviderError after the
+ * parts before a fault, and like `chunks`.
  */
 export async function* readParts(
   source: EventSource,

@@ -13,13 +13,13 @@ import { failureOfResponse, readResponse } from "./response.ts";
 const itemsMax = 1_024;
 
 /** Members of an item that its deltas extend, by the type of event. */
-const texts: Readonly<Record<string, keyof Item["texts"]>> = {
-  "response.output_text.delta": "content",
-  "response.refusal.delta": "content",
-  "response.reasoning_summary_text.delta": "reasoning",
-  "response.reasoning_text.delta": "reasoning",
-  "response.function_call_arguments.delta": "arguments",
-};
+const texts: ReadonlyMap<string, keyof Item["texts"]> = new Map([
+  ["response.output_text.delta", "content"],
+  ["response.refusal.delta", "content"],
+  ["response.reasoning_summary_text.delta", "reasoning"],
+  ["response.reasoning_text.delta", "reasoning"],
+  ["response.function_call_arguments.delta", "arguments"],
+]);
 
 type Item = {
   /** As the stream began it, or as it ended it. */
@@ -46,15 +46,15 @@ export function createResponseGatherer(keep: Keep): AnswerGatherer {
   function read({ chunk, isDone: isEnd }: StreamPart): boolean {
     isDone ||= isEnd === true;
     if (!chunk) return true;
-    if (isJsonObject(chunk["response"])) {
-      ({ response } = chunk as { readonly response: JsonObject });
+    const { type, response: told, output_index: index, item: sent, delta } = chunk;
+    if (isJsonObject(told)) {
+      response = told;
       if (isDone) keep(memoryOf(response));
     }
-    const { type, output_index: index, item: sent, delta } = chunk;
     if (typeof index !== "number" || typeof type !== "string") return true;
     const one = itemAt(index);
     if (!one) return false;
-    const text = texts[type];
+    const text = texts.get(type);
     if (text !== undefined && typeof delta === "string") {
       keep(delta.length);
       one.texts[text] += delta;

@@ -42,13 +42,13 @@ function toOutputs(output: readonly JsonValue[]): JsonObject {
 }
 
 /** Reasons as chats name them. */
-const reasons: Readonly<Record<string, string>> = { max_output_tokens: "length" };
+const reasons: ReadonlyMap<string, string> = new Map([["max_output_tokens", "length"]]);
 
 function reasonOf(json: JsonObject, output: readonly JsonValue[]): readonly string[] {
   const { status, incomplete_details: details } = json;
   if (status === "incomplete") {
-    const reason = isJsonObject(details) ? textOf(details["reason"]) : undefined;
-    return [reasons[reason ?? ""] ?? reason ?? "incomplete"];
+    const reason = (isJsonObject(details) && textOf(details["reason"])) || "incomplete";
+    return [reasons.get(reason) ?? reason];
   }
   if (status !== "completed") return [];
   const isCall = output.some((item) => isJsonObject(item) && item["type"] === "function_call");

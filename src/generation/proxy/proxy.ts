@@ -69,11 +69,10 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
     project: ProjectScope,
     { request, headers, caller }: ProxyCall,
   ): Promise<RecordedCall> {
-    const { timeoutMs } = headers;
+    const { timeoutMs, betas } = headers;
     const recorded = toRecorded(request, headers);
-    const { betas } = headers;
     return recordedCalls.open(project, {
-      request: betas === undefined ? request : { ...request, betas },
+      request: { ...request, ...(betas !== undefined && { betas }) },
       promptCharacters: request.configured?.promptCharacters ?? 0,
       timeoutMs,
       caller,

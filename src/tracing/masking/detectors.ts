@@ -20,7 +20,7 @@ export type Range = readonly [start: number, end: number];
 export type Detection = {
   /** In the syntax of RE2. */
   readonly pattern: string;
-  /** Returns what is meant in a match; absent if all of it is. */
+  /** Returns the ranges of a match that are replaced; absent: the whole match is. */
   readonly rangesIn?: (match: string) => readonly Range[];
 };
 
@@ -99,8 +99,8 @@ function afterEscape(match: string): readonly Range[] {
 }
 
 /**
- * Returns the match, or what follows a word in it, such as `ipv4` in `ipv4:203.0.113.7:443`. A
- * point or a colon may end the sentence, a port may follow IPv4.
+ * Returns the range of the address in a match. A word may stand before the address, such as `ipv4`
+ * in `ipv4:203.0.113.7:443`; a port, a point or a colon may follow it.
  */
 function rangesOfAddress(match: string): readonly Range[] {
   const word = /^(?:\\.)?(?:\w*[G-Zg-z_]\w*:)?(?!:)/.exec(match);
@@ -136,8 +136,8 @@ function rangesOfGroups(match: string, passes: (text: string) => boolean): reado
 }
 
 /**
- * Lengths and first digits of the numbers of cards. Of other numbers, such as times of 13, 14, 16
- * and 19 digits and numbers on goods, each tenth has the right check digit.
+ * Lengths and first digits of card numbers. The check digit alone is not enough: one in ten other
+ * numbers has it by chance, such as times of 13, 14, 16 or 19 digits.
  */
 const cardNumber =
   /^(?:3[0689][0-9]{12}|3[47][0-9]{13}|(?:2[2-7]|35|[4-6][0-9])[0-9]{14}|[4-6][0-9]{16,18})$/;

@@ -50,8 +50,11 @@ export function createMaskedRecorder(recorder: Recorder, maskOf: MaskOf): Record
   };
 }
 
-/** Maximum lengths, which replacements may exceed. */
-const textLengths = { event_name: nameLengthMax, error: errorLengthMax } as const;
+/** Fields of text with their maximum lengths, which replacements may exceed. */
+const textFields = [
+  ["event_name", nameLengthMax],
+  ["error", errorLengthMax],
+] as const;
 
 /** Ids, types, sources and times stay. */
 async function maskWrite(mask: Mask, write: EventWrite): Promise<EventWrite> {
@@ -60,10 +63,9 @@ async function maskWrite(mask: Mask, write: EventWrite): Promise<EventWrite> {
     const value = write[bucket];
     if (value !== undefined) masked[bucket] = await mask.value(value);
   }
-  for (const field of ["event_name", "error"] as const) {
+  for (const [field, lengthMax] of textFields) {
     const text = write[field];
-    if (text === undefined) continue;
-    masked[field] = (await mask.text(text)).slice(0, textLengths[field]);
+    if (text !== undefined) masked[field] = (await mask.text(text)).slice(0, lengthMax);
   }
   return { ...write, ...masked };
 }

@@ -35,7 +35,7 @@ export type Masking = {
     rules: readonly RuleInput[],
     sample: JsonValue | undefined,
   ): Promise<MaskedSample>;
-  /** Masks what is written to a project. */
+  /** Returns the mask of the writes of a project. */
   readonly maskOf: MaskOf;
 };
 

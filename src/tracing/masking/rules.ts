@@ -108,14 +108,14 @@ function tryCompile(pattern: string): RE2JS | string {
 
 type Compiled = Pick<TextRule, "regex" | "isIn">;
 
-/**
- * Compiled patterns by their texts. What a pattern remembers of the texts that it has searched can
- * grow to 8 MB.
- */
-const compiled = new LRUCache<string, Compiled>({ max: maskingPatternsKept });
+/** Compiled patterns by their texts. */
+type Cache = Pick<Map<string, Compiled>, "get"> & { set(pattern: string, to: Compiled): unknown };
 
-/** The detectors' patterns, compiled when they are first needed and kept. */
-const compiledDetectors = new Map<Detector, Compiled>();
+/** Patterns of projects. One remembers texts that it has searched, in up to 8 MB. */
+const patterns: Cache = new LRUCache<string, Compiled>({ max: maskingPatternsKept });
+
+/** Patterns of detectors, compiled at their first use and kept. */
+const detectorPatterns: Cache = new Map<string, Compiled>();
 
 /**
  * Memory of the automaton that looks for a match. One with too many states is given up the sooner
@@ -130,15 +130,9 @@ function compile(pattern: string): Compiled {
   return { regex: RE2JS.compile(pattern), isIn: (text) => set.match(text).length > 0 };
 }
 
-function compileOnce(pattern: string): Compiled {
-  const once = compiled.get(pattern) ?? compile(pattern);
-  compiled.set(pattern, once);
-  return once;
-}
-
-function compileDetector(detector: Detector): Compiled {
-  const once = compiledDetectors.get(detector) ?? compile(detections[detector].pattern);
-  compiledDetectors.set(detector, once);
+function compileOnce(pattern: string, cache: Cache): Compiled {
+  const once = cache.get(pattern) ?? compile(pattern);
+  cache.set(pattern, once);
   return once;
 }
 
@@ -154,11 +148,11 @@ export function compileRules(rules: readonly MaskingRule[]): CompiledRules {
 
 function compileText({ detector, pattern, replacement }: MaskingRule): readonly TextRule[] {
   if (detector !== undefined) {
-    const { rangesIn } = detections[detector];
+    const { pattern: own, rangesIn } = detections[detector];
     return [
       {
         ...(rangesIn && { rangesIn }),
-        ...compileDetector(detector),
+        ...compileOnce(own, detectorPatterns),
         seesEnd: false,
         replacement: replacement ?? `[${detector}]`,
       },
@@ -166,5 +160,5 @@ function compileText({ detector, pattern, replacement }: MaskingRule): readonly 
   }
   if (pattern === undefined) return [];
   const seesEnd = /\$|\\z/.test(pattern);
-  return [{ ...compileOnce(pattern), seesEnd, replacement: replacement ?? "[masked]" }];
+  return [{ ...compileOnce(pattern, patterns), seesEnd, replacement: replacement ?? "[masked]" }];
 }

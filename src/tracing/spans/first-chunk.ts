@@ -19,8 +19,9 @@ const firstChunkUnits: Readonly<Record<string, Unit>> = {
 };
 
 /**
- * Places the time to the first part of a model's answer, to the microsecond. Attributes in seconds
- * and milliseconds are read by that; instants stay as well. An agent's time is not its model's.
+ * Places the time to the first part of a model's answer, to the microsecond. An attribute in
+ * seconds or milliseconds is moved; an instant is copied. Spans of agents are left out, because
+ * their time covers more than one call.
  */
 export function placeFirstChunk(draft: Draft): void {
   if (draft.eventType !== "model") return;

@@ -13,7 +13,7 @@ import {
   type ScoreField,
   scoredFilters,
   scoreFieldOf,
-  unitOf,
+  timeUnitOf,
   weekRange,
 } from "./scores.ts";
 
@@ -37,7 +37,7 @@ export function ScoresView({ metric }: { readonly metric: Metric }) {
         <TimeRangePicker value={range} onChange={setRange} />
       </div>
       <div className="evaluator-charts">
-        {chartsOf(field, unitOf(range)).map(({ name, question }) => (
+        {chartsOf(field, timeUnitOf(range)).map(({ name, question }) => (
           <section key={name} className="evaluator-chart" aria-label={name}>
             <h2>{name}</h2>
             <ChartAnswer

@@ -61,7 +61,7 @@ export function dailyAverage(field: ScoreField): Question {
 const dailyFromMs = 3 * 86_400_000;
 
 /** Returns the unit of a chart of scores: days from three on, since an hour may have few scores. */
-export function unitOf(range: TimeRange): string | undefined {
+export function timeUnitOf(range: TimeRange): string | undefined {
   const { from, to = serviceNow() } = boundsOf(range, serviceNow());
   return to - from >= dailyFromMs ? "day" : undefined;
 }
