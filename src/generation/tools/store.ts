@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { lockRows } from "../../postgres/row-locks.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 
 export type ToolType = "function" | "tool";
 
@@ -14,10 +14,8 @@ export type ToolRow = {
   readonly parameters: JsonObject;
 };
 
-/** Waits until no other transaction changes a project's tools. */
-export async function lockTools(sql: Sql, projectId: string): Promise<void> {
-  await lockRows(sql, "tools", projectId);
-}
+/** Lock of a project's tools. */
+export const toolRows = projectRows("tools");
 
 /** Returns all tools of a project by name in byte order. */
 export async function listTools(sql: Sql, projectId: string): Promise<readonly ToolRow[]> {

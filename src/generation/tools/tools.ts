@@ -2,13 +2,17 @@
 // Source: docs/decisions.md, 34.2, 44.4; docs/prompts.md.
 
 import { assertName } from "../../base/assert-text.ts";
-import { type Actor, describeActor } from "../../base/actor.ts";
-import { changeInside, type ChangeParts, isChange, type Whose } from "../../access/change.ts";
-import type { ProjectScope } from "../../access/scope.ts";
+import { describeActor } from "../../base/actor.ts";
+import type { ChangeParts, Whose } from "../../access/change.ts";
+import {
+  createProjectResource,
+  type ProjectResource,
+  type Put,
+} from "../../access/project-resource.ts";
 import { parseChoice } from "../../base/choices.ts";
 import { toolDescriptionLengthMax, toolNameLengthMax } from "../../base/field-limits.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
+import { isUuid, type ProjectId } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { toolsBytesMax, toolsOfProjectMax } from "../../base/tenant-limits.ts";
 import { hashContent } from "../../base/versions.ts";
@@ -27,64 +31,39 @@ export type ToolFields = {
   readonly parameters?: JsonObject | undefined;
 };
 
-/** Each change is audited. */
-export type Tools = {
-  /** Throws INVALID_ARGUMENT naming the field, and NAME_TAKEN. */
-  create(project: ProjectScope, fields: ToolFields, actor: Actor): Promise<Tool>;
+/** Changes also throw NAME_TAKEN. */
+export type Tools = ProjectResource<Tool, ToolFields> & {
   /** Returns all tools of a project, by name. */
   list(projectId: ProjectId): Promise<readonly Tool[]>;
-  /** Changes the given fields. Throws like `create`, and NOT_FOUND. */
-  update(whose: Whose, fields: ToolFields): Promise<void>;
-  /** Throws NOT_FOUND. */
-  delete(whose: Whose): Promise<void>;
 };
 
-export function createTools(options: ChangeParts): Tools {
-  const { database } = options;
+export function createTools(parts: ChangeParts): Tools {
+  const resource = createProjectResource<Tool, Tool, ToolFields>(parts, {
+    type: "tool",
+    rows: store.toolRows,
+    find: async (sql, { project, id }) =>
+      isUuid(id) ? store.findTool(sql, project.projectId, id) : undefined,
+    toRow: (fields, { id }, before) => toTool(fields, before ?? { id }),
+    put,
+    remove: store.deleteTool,
+    stateOf,
+  });
   return {
-    create: (project, fields, actor) =>
-      changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockTools(sql, project.projectId);
-        const result = toTool(fields, { id: createUuid() });
-        await put(sql, { project, id: result.id, actor }, result);
-        const audit = { action: "tool.create", targetId: result.id, after: stateOf(result) };
-        return { result, audit };
-      }),
-
+    ...resource,
     // Uses the connections for reads: a long list would delay key checks.
     list: (projectId) =>
-      database.on("reads").inTurn((sql) => store.listTools(sql, projectId), { owner: projectId }),
-
-    update: (whose, fields) =>
-      changeInside(options, { scope: whose.project, actor: whose.actor }, async (sql) => {
-        const before = await lockTool(sql, whose);
-        const after = toTool(fields, before);
-        const states = { before: stateOf(before), after: stateOf(after) };
-        const audit = { action: "tool.update", targetId: whose.id, ...states };
-        if (isChange(audit)) await put(sql, whose, after);
-        return { result: undefined, audit };
-      }),
-
-    delete: (whose) =>
-      changeInside(options, { scope: whose.project, actor: whose.actor }, async (sql) => {
-        const before = await lockTool(sql, whose);
-        await store.deleteTool(sql, whose.project.projectId, whose.id);
-        const audit = { action: "tool.delete", targetId: whose.id, before: stateOf(before) };
-        return { result: undefined, audit };
-      }),
+      parts.database
+        .on("reads")
+        .inTurn((sql) => store.listTools(sql, projectId), { owner: projectId }),
   };
 }
 
-async function lockTool(sql: Sql, { project: { projectId }, id }: Whose): Promise<Tool> {
-  await store.lockTools(sql, projectId);
-  const tool = isUuid(id) && (await store.findTool(sql, projectId, id));
-  if (!tool) throw new ServiceError("NOT_FOUND", "no such tool");
-  return tool;
-}
-
 /** Stores a tool within the limits of its project. */
-async function put(sql: Sql, { project, actor }: Whose, tool: Tool): Promise<void> {
-  const { projectId } = project;
+async function put(
+  sql: Sql,
+  { project: { projectId }, actor }: Whose,
+  { row: tool }: Put<Tool>,
+): Promise<void> {
   const others = await store.measureOthers(sql, projectId, tool);
   if (others.isNameTaken) {
     throw new ServiceError("NAME_TAKEN", "name: another tool of the project has it");

@@ -41,7 +41,7 @@ export function chartHandlers(
 
     async getChart({ chartId }, context) {
       sayDeprecated(context, chartId);
-      return { success: true, data: toChartMessage(await stored.get(projectOf(context), chartId)) };
+      return { success: true, data: toChartMessage(await stored.get(whoseOf(chartId, context))) };
     },
 
     async updateChart({ chartId, chart }, context) {
@@ -57,7 +57,7 @@ export function chartHandlers(
     },
 
     async getChartData({ chartId, timezone }, context) {
-      const chart = await stored.get(projectOf(context), chartId);
+      const chart = await stored.get(whoseOf(chartId, context));
       const result = await query(context, questionOf(chart, timezone));
       return { success: true, data: toResultMessage(result) };
     },

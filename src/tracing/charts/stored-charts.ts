@@ -1,20 +1,20 @@
 // Stored charts of a project: a question about its events with a name, for its members to look at.
 // Source: docs/spec.md, "Charts"; the published clients of this API; docs/decisions.md, 47.2.
 
-import { type ChangeParts, changeInside, isChange, type Whose } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
+import { createProjectResource, type ProjectResource } from "../../access/project-resource.ts";
 import type { ProjectScope } from "../../access/scope.ts";
 import { assertName, assertText } from "../../base/assert-text.ts";
-import { type Actor, describeActor } from "../../base/actor.ts";
-import { refuse, ServiceError } from "../../base/errors.ts";
+import { describeActor } from "../../base/actor.ts";
+import { refuse } from "../../base/errors.ts";
 import {
   chartDescriptionLengthMax,
   chartFieldLengthMax,
   chartNameLengthMax,
 } from "../../base/field-limits.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
+import { isUuid } from "../../base/ids.ts";
 import { isTimeMs } from "../../base/iso-time.ts";
 import { chartsOfProjectMax } from "../../base/tenant-limits.ts";
-import type { Sql } from "../../postgres/database.ts";
 import { parseLength } from "../export/date-range.ts";
 import type { FilterInput } from "../export/filter.ts";
 import { anyFields, parseStoredFilters } from "../export/stored-filters.ts";
@@ -53,76 +53,41 @@ export type ChartFields = {
   readonly shown?: ShownChart | null | undefined;
 };
 
-/** Each change is audited. */
-export type StoredCharts = {
-  /** Throws INVALID_ARGUMENT naming the field. */
-  create(project: ProjectScope, fields: ChartFields, actor: Actor): Promise<StoredChart>;
+/** An id that is not a UUID is an INVALID_ARGUMENT. */
+export type StoredCharts = ProjectResource<StoredChart, ChartFields> & {
   /** Returns all charts of a project, oldest first. */
   list(project: ProjectScope): Promise<readonly StoredChart[]>;
-  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
-  get(project: ProjectScope, id: string): Promise<StoredChart>;
-  /** Changes the given fields. Throws like `create` and `get`. */
-  update(whose: Whose, fields: ChartFields): Promise<StoredChart>;
-  /** Throws like `get`. */
-  delete(whose: Whose): Promise<void>;
 };
 
-export function createStoredCharts(options: ChangeParts): StoredCharts {
-  const { database } = options;
+export function createStoredCharts(parts: ChangeParts): StoredCharts {
+  const resource = createProjectResource<StoredChart, NewChart, ChartFields>(parts, {
+    type: "chart",
+    rows: store.chartRows,
+    async find(sql, { project, id }) {
+      if (!isUuid(id)) refuse("chart_id", "must be a UUID");
+      const [chart] = await store.listCharts(sql, project.projectId, { id, limit: 1 });
+      return chart;
+    },
+    toRow: (fields, { id }, before) => toChart(fields, before ?? { id }),
+    async put(sql, { project: { projectId }, actor }, { row, isNew }) {
+      if (isNew && (await store.chartRows.count(sql, projectId)) >= chartsOfProjectMax) {
+        refuse("name", `a project has at most ${chartsOfProjectMax} charts; delete one first`);
+      }
+      await store.putChart(sql, projectId, row, describeActor(actor));
+    },
+    remove: store.deleteChart,
+    stateOf,
+  });
   return {
-    create: (project, fields, actor) =>
-      changeInside(options, { scope: project, actor }, async (sql) => {
-        const { projectId } = project;
-        const chart = toChart(fields, { id: createUuid() });
-        await store.chartRows.lock(sql, projectId);
-        if ((await store.chartRows.count(sql, projectId)) >= chartsOfProjectMax) {
-          refuse("name", `a project has at most ${chartsOfProjectMax} charts; delete one first`);
-        }
-        await store.putChart(sql, projectId, chart, describeActor(actor));
-        const result = await find(sql, project, chart.id);
-        const audit = { action: "chart.create", targetId: chart.id, after: stateOf(chart) };
-        return { result, audit };
-      }),
-
+    ...resource,
     // Uses the connections for reads: a long list would delay key checks.
     list: ({ projectId }) =>
-      database
+      parts.database
         .on("reads")
         .inTurn((sql) => store.listCharts(sql, projectId, { limit: chartsOfProjectMax }), {
           owner: projectId,
         }),
-
-    get: (project, id) =>
-      database.on("reads").inTurn((sql) => find(sql, project, id), { owner: project.projectId }),
-
-    update: ({ project, id, actor }, fields) =>
-      changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.chartRows.lock(sql, project.projectId);
-        const before = await find(sql, project, id);
-        const after = toChart(fields, before);
-        const states = { before: stateOf(before), after: stateOf(after) };
-        const audit = { action: "chart.update", targetId: id, ...states };
-        if (!isChange(audit)) return { result: before };
-        await store.putChart(sql, project.projectId, after, describeActor(actor));
-        return { result: await find(sql, project, id), audit };
-      }),
-
-    delete: ({ project, id, actor }) =>
-      changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.chartRows.lock(sql, project.projectId);
-        const before = await find(sql, project, id);
-        await store.deleteChart(sql, project.projectId, id);
-        const audit = { action: "chart.delete", targetId: id, before: stateOf(before) };
-        return { result: undefined, audit };
-      }),
   };
-}
-
-async function find(sql: Sql, { projectId }: ProjectScope, id: string): Promise<StoredChart> {
-  if (!isUuid(id)) refuse("chart_id", "must be a UUID");
-  const [chart] = await store.listCharts(sql, projectId, { id, limit: 1 });
-  if (!chart) throw new ServiceError("NOT_FOUND", "no such chart");
-  return chart;
 }
 
 /** Returns the chart that a request asks for, on top of the chart before. */

@@ -24,7 +24,7 @@ export function dashboardHandlers(dashboards: Dashboards): ServiceImpl<typeof Da
     },
 
     async getDashboard({ dashboardId }, context) {
-      return toResponse(await dashboards.get(projectOf(context), dashboardId));
+      return toResponse(await dashboards.get(whoseOf(dashboardId, context)));
     },
 
     async updateDashboard({ dashboardId, dashboard }, context) {

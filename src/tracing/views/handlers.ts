@@ -2,39 +2,38 @@
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ViewService } from "../../../gen/waggle/v1/view_pb.js";
-import { actorOf, projectOf } from "../../access/call.ts";
+import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import { toFields, toViewMessage } from "./view-message.ts";
-import type { View, Viewer, Views } from "./views.ts";
+import type { View, Views } from "./views.ts";
 
 export function viewHandlers(views: Views): ServiceImpl<typeof ViewService> {
   return {
     async createView({ view }, context) {
-      return toResponse(await views.create(viewerOf(context), toFields(view)), context);
+      return toResponse(
+        await views.create(projectOf(context), toFields(view), actorOf(context)),
+        context,
+      );
     },
 
     async listViews({ page }, context) {
-      const listed = await views.list(viewerOf(context), page || undefined);
       const actor = actorOf(context);
+      const listed = await views.list({ project: projectOf(context), actor }, page || undefined);
       return { success: true, data: listed.map((view) => toViewMessage(view, actor)) };
     },
 
     async getView({ viewId }, context) {
-      return toResponse(await views.get(viewerOf(context), viewId), context);
+      return toResponse(await views.get(whoseOf(viewId, context)), context);
     },
 
     async updateView({ viewId, view }, context) {
-      return toResponse(await views.update(viewerOf(context), viewId, toFields(view)), context);
+      return toResponse(await views.update(whoseOf(viewId, context), toFields(view)), context);
     },
 
     async deleteView({ viewId }, context) {
-      await views.delete(viewerOf(context), viewId);
+      await views.delete(whoseOf(viewId, context));
       return { success: true, message: "The view is deleted." };
     },
   };
-}
-
-function viewerOf(context: HandlerContext): Viewer {
-  return { project: projectOf(context), actor: actorOf(context) };
 }
 
 function toResponse(view: View, context: HandlerContext) {

@@ -3,7 +3,7 @@
 import type { Actor } from "../../base/actor.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { lockRows } from "../../postgres/row-locks.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 import type { StoredRange } from "../charts/stored-store.ts";
 import type { FilterInput } from "../export/filter.ts";
 
@@ -33,10 +33,8 @@ export type View = {
 
 export type NewView = Omit<View, "createdAt" | "updatedAt">;
 
-/** Waits until no other transaction changes a project's views. */
-export async function lockViews(sql: Sql, projectId: string): Promise<void> {
-  await lockRows(sql, "views", projectId);
-}
+/** Lock of a project's views. */
+export const viewRows = projectRows("views");
 
 /** Selects views that one actor may see. */
 export type ViewQuery = {

@@ -1,19 +1,17 @@
 // Saved views of a project: filters, dates, columns and order of a page, under a name, for one
 // person or for all readers of the project. Source: docs/decisions.md, 57.1.
 
+import type { ChangeParts, Whose } from "../../access/change.ts";
 import {
-  type AuditedChange,
-  type Changed,
-  type ChangeParts,
-  changeInside,
-  isChange,
-} from "../../access/change.ts";
-import type { ProjectScope } from "../../access/scope.ts";
+  createProjectResource,
+  type ProjectResource,
+  type Put,
+} from "../../access/project-resource.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { assertName, assertText } from "../../base/assert-text.ts";
-import { refuse, ServiceError } from "../../base/errors.ts";
+import { refuse } from "../../base/errors.ts";
 import { viewFieldLengthMax, viewNameLengthMax } from "../../base/field-limits.ts";
-import { createUuid, isUuid } from "../../base/ids.ts";
+import { isUuid } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import {
   viewColumnsMax,
@@ -46,90 +44,54 @@ export type GivenState = {
   readonly settings: JsonObject | undefined;
 };
 
-/** A project, and the actor who asks. */
-export type Viewer = { readonly project: ProjectScope; readonly actor: Actor };
-
-/** A personal view is absent to every actor but its owner. Each change is audited. */
-export type Views = {
-  /** Throws INVALID_ARGUMENT and INVALID_FILTER naming the field. */
-  create(viewer: Viewer, fields: ViewFields): Promise<View>;
+/**
+ * A personal view is absent to every actor but its owner. Changes also throw INVALID_FILTER naming
+ * the field.
+ */
+export type Views = ProjectResource<View, ViewFields> & {
   /** Returns the shared views and the actor's own, by name; of one page if it is given. */
-  list(viewer: Viewer, page: string | undefined): Promise<readonly View[]>;
-  /** Throws INVALID_ARGUMENT for an id that is not a UUID, and NOT_FOUND. */
-  get(viewer: Viewer, id: string): Promise<View>;
-  /** Changes the given fields. Throws like `create` and `get`. */
-  update(viewer: Viewer, id: string, fields: ViewFields): Promise<View>;
-  /** Throws like `get`. */
-  delete(viewer: Viewer, id: string): Promise<void>;
+  list(viewer: Omit<Whose, "id">, page: string | undefined): Promise<readonly View[]>;
 };
 
-export function createViews(options: ChangeParts): Views {
-  const { database } = options;
-
-  /** Runs a change with the project's views locked. */
-  function inTurn<T>(viewer: Viewer, work: (sql: Sql) => Promise<Changed<T>>) {
-    const { project, actor } = viewer;
-    return changeInside(options, { scope: project, actor }, async (sql) => {
-      await store.lockViews(sql, project.projectId);
-      return work(sql);
-    });
-  }
-
-  /** Stores a view within the limits of its project and its owner. */
-  async function put(sql: Sql, viewer: Viewer, view: NewView): Promise<View> {
-    const { projectId } = viewer.project;
-    await store.putView(sql, projectId, view);
-    const counts = await store.countViews(sql, projectId, ownerOf(view));
-    if (view.isShared && counts.shared > viewsOfProjectMax) {
-      refuse("shared", `a project has at most ${viewsOfProjectMax} shared views`);
-    }
-    if (counts.own > viewsOfOwnerMax) {
-      refuse("name", `an owner has at most ${viewsOfOwnerMax} views; delete one first`);
-    }
-    return find(sql, viewer, view.id);
-  }
-
+export function createViews(parts: ChangeParts): Views {
+  const resource = createProjectResource<View, NewView, ViewFields>(parts, {
+    type: "view",
+    rows: store.viewRows,
+    async find(sql, { project, id, actor }) {
+      const [row] = isUuid(id) ? await store.listViews(sql, project.projectId, { actor, id }) : [];
+      return row;
+    },
+    toRow,
+    put,
+    remove: store.deleteView,
+    stateOf,
+  });
   return {
-    create: (viewer, fields) =>
-      inTurn(viewer, async (sql) => {
-        const { type: ownerType, id: ownerId } = viewer.actor;
-        const owner = { ownerType, ownerId, ownerName: describeActor(viewer.actor) };
-        const view = toView(fields, { id: createUuid(), ...owner });
-        const audit = auditOf("create", { after: view });
-        return { result: await put(sql, viewer, view), audit };
-      }),
-
+    ...resource,
     list: async ({ project: { projectId }, actor }, page) => {
       // No view is on any other page, and Postgres would refuse a NUL.
       if (page !== undefined && !pagePattern.test(page)) return [];
-      return database
+      return parts.database
         .on("reads")
         .inTurn((sql) => store.listViews(sql, projectId, { actor, page }), { owner: projectId });
     },
-
-    get: (viewer, id) =>
-      database
-        .on("reads")
-        .inTurn((sql) => find(sql, viewer, id), { owner: viewer.project.projectId }),
-
-    update: (viewer, id, fields) =>
-      inTurn(viewer, async (sql) => {
-        const before = await find(sql, viewer, id);
-        const after = toView(fields, before);
-        if (before.isShared && !after.isShared && !isOwn(before, viewer.actor)) {
-          refuse("shared", "only the owner of a view may take it from the others");
-        }
-        const audit = auditOf("update", { before, after });
-        return { result: isChange(audit) ? await put(sql, viewer, after) : before, audit };
-      }),
-
-    delete: (viewer, id) =>
-      inTurn(viewer, async (sql) => {
-        const before = await find(sql, viewer, id);
-        await store.deleteView(sql, viewer.project.projectId, id);
-        return { result: undefined, audit: auditOf("delete", { before }) };
-      }),
   };
+}
+
+/** Stores a view within the limits of its project and its owner. */
+async function put(
+  sql: Sql,
+  { project: { projectId } }: Whose,
+  { row }: Put<NewView>,
+): Promise<void> {
+  await store.putView(sql, projectId, row);
+  const counts = await store.countViews(sql, projectId, ownerOf(row));
+  if (row.isShared && counts.shared > viewsOfProjectMax) {
+    refuse("shared", `a project has at most ${viewsOfProjectMax} shared views`);
+  }
+  if (counts.own > viewsOfOwnerMax) {
+    refuse("name", `an owner has at most ${viewsOfOwnerMax} views; delete one first`);
+  }
 }
 
 /** Returns whether an actor owns a view. */
@@ -141,31 +103,25 @@ function ownerOf({ ownerType, ownerId }: NewView): Pick<Actor, "type" | "id"> {
   return { type: ownerType, id: ownerId };
 }
 
-function auditOf(
-  verb: "create" | "update" | "delete",
-  { before, after }: { readonly before?: NewView; readonly after?: NewView },
-): AuditedChange {
-  return {
-    action: `view.${verb}`,
-    targetId: (after ?? before)?.id ?? "",
-    ...(before && { before: stateOf(before) }),
-    ...(after && { after: stateOf(after) }),
-  };
-}
-
 function stateOf({ name, page, isShared, state }: NewView): Readonly<Record<string, unknown>> {
   return { name, page, isShared, ...state };
-}
-
-async function find(sql: Sql, { project, actor }: Viewer, id: string): Promise<View> {
-  const [view] = isUuid(id) ? await store.listViews(sql, project.projectId, { actor, id }) : [];
-  if (!view) throw new ServiceError("NOT_FOUND", "no such view");
-  return view;
 }
 
 type Owner = Pick<NewView, "id" | "ownerType" | "ownerId" | "ownerName">;
 
 const pagePattern = /^[a-z][a-z0-9_-]{0,63}$/;
+
+function toRow(fields: ViewFields, { id, actor }: Whose, before: View | undefined): NewView {
+  if (!before) {
+    const { type: ownerType, id: ownerId } = actor;
+    return toView(fields, { id, ownerType, ownerId, ownerName: describeActor(actor) });
+  }
+  const after = toView(fields, before);
+  if (before.isShared && !after.isShared && !isOwn(before, actor)) {
+    refuse("shared", "only the owner of a view may take it from the others");
+  }
+  return after;
+}
 
 /** Returns the view that a request asks for, on top of the view before. */
 function toView(fields: ViewFields, before: Owner & Partial<NewView>): NewView {
