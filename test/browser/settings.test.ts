@@ -2,6 +2,7 @@
 
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { callRoute } from "../support/call-route.ts";
 import { patience } from "../support/patience.ts";
 import { givenApp, looks } from "./support/given-app.ts";
 
@@ -212,6 +213,48 @@ describe("the settings of a project", () => {
     expect(await page.getByRole("button", { name: "Set masking" }).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Mask nothing" }).click();
     await expect.poll(() => page.getByLabel("Patterns").inputValue(), patience).toBe("");
+  });
+
+  test("keep masking rules that another tab has set meanwhile, and set replacements", async () => {
+    const { url, projectId, controlPlaneKey: key } = app.service;
+    const other = { url, headers: { authorization: `Bearer ${key}` } };
+    const call = (method: string, body?: object) =>
+      callRoute(other, `${method} /v1/projects/${projectId}/masking`, body);
+    const rulesOf = async () => ((await call("GET")).json["data"] as { rules: unknown }).rules;
+    const put = (...rules: readonly object[]) => call("PUT", { rules });
+    await put({ key: "token" }, { key: "old", replacement: "" });
+    const { page, inspect } = await app.open(path("masking"));
+    await page.getByRole("checkbox", { name: "IP addresses" }).check();
+    await page.getByText("What stands in place").click();
+    expect(await page.getByRole("textbox", { name: "old" }).inputValue()).toBe("");
+    expect(await page.getByRole("textbox", { name: "token" }).getAttribute("placeholder")).toBe(
+      "[masked]",
+    );
+    await page.getByRole("textbox", { name: "IP addresses" }).fill("[address]");
+    await page.getByRole("textbox", { name: "token" }).fill("***");
+    await inspect("settings-masking-replacements");
+    await put({ key: "token" }, { detector: "iban" });
+
+    await page.getByRole("button", { name: "Set masking" }).click();
+
+    await page.getByText("The masking was changed meanwhile.").waitFor();
+    expect(await rulesOf()).toEqual([{ key: "token" }, { detector: "iban" }]);
+    await page.getByRole("button", { name: "Set masking" }).click();
+    await page.getByText("Events are masked from now on.").waitFor();
+    expect(await rulesOf()).toEqual([
+      { key: "token", replacement: "***" },
+      { detector: "iban" },
+      { detector: "ip_address", replacement: "[address]" },
+    ]);
+    await page.getByText("was changed meanwhile").waitFor({ state: "detached" });
+    await put({ key: "token" });
+    await page.getByRole("button", { name: "Mask nothing" }).click();
+    await page.getByText("The masking was changed meanwhile, and is shown anew.").waitFor();
+    expect(await rulesOf()).toEqual([{ key: "token" }]);
+    await page.getByText("What stands in place").click();
+    await page.getByRole("textbox", { name: "token" }).waitFor();
+    await page.getByRole("button", { name: "Mask nothing" }).click();
+    await expect.poll(rulesOf, patience).toEqual([]);
   });
 
   test("ask nothing about a retention that cannot be, and forget an earlier fault", async () => {

@@ -21,8 +21,8 @@ export declare const file_waggle_v1_masking: GenFile;
  */
 export declare type MaskingRule = Message<"waggle.v1.MaskingRule"> & {
   /**
-   * Kind of text: `email`, `phone_number`, `credit_card`, `iban`, `us_ssn`, `ip_address` or `secret` (keys of known
-   * services, JSON Web Tokens, private keys).
+   * Kind of text: `email`, `phone_number`, `credit_card`, `iban`, `us_ssn`, `ip_address`, `secret` (keys of known
+   * services, JSON Web Tokens, private keys) or `url_password` (passwords in URLs).
    *
    * @generated from field: optional string detector = 1;
    */

@@ -11,6 +11,7 @@ export const detectors = [
   "us_ssn",
   "ip_address",
   "secret",
+  "url_password",
 ] as const;
 export type Detector = (typeof detectors)[number];
 
@@ -52,6 +53,14 @@ const privateKey =
   String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*` +
   String.raw`(?:-----END [A-Z ]*KEY-----)?`;
 
+/**
+ * User and password of a URL, such as `://user:secret@`, and a password in its query. The password
+ * ends at the last `@` before the path; a URL in JSON may have `\/` for `/`.
+ */
+const urlPassword =
+  String.raw`[A-Za-z0-9]:\\?/\\?/[^\s/?#"<>\x60\\:]*:[^\s/?#"<>\x60\\]+@|` +
+  String.raw`[?&;](?i:password|passwd|pwd)=[^\s&;#'"<>\x60\\]+`;
+
 export const detections: Readonly<Record<Detector, Detection>> = {
   email: {
     // Less than a mailbox may have, so that a URL, a quote or `react@18.2.0` is none.
@@ -91,11 +100,21 @@ export const detections: Readonly<Record<Detector, Detection>> = {
     rangesIn: (match) =>
       /^(?:\\.)?[a-z]{1,15}(?:[-_]+[a-z]{1,15})+$/.test(match) ? [] : afterEscape(match),
   },
+  url_password: {
+    pattern: urlPassword,
+    rangesIn: rangesOfPassword,
+  },
 };
 
 /** Returns the match without an escape before it. */
 function afterEscape(match: string): readonly Range[] {
   return [[match.startsWith("\\") ? 2 : 0, match.length]];
+}
+
+/** Returns the range of the password, so that the user and the host stay readable. */
+function rangesOfPassword(match: string): readonly Range[] {
+  if (!match.endsWith("@") || /^[?&;]/.test(match)) return [[match.indexOf("=") + 1, match.length]];
+  return [[match.indexOf(":", match.indexOf("/")) + 1, match.length - 1]];
 }
 
 /**

@@ -143,7 +143,10 @@ export function compileRules(rules: readonly MaskingRule[]): CompiledRules {
     // As with texts, the first rule that fits replaces.
     if (key !== undefined && !keys.has(key.toLowerCase())) keys.set(key.toLowerCase(), replacement);
   }
-  return { texts: rules.flatMap(compileText), keys };
+  // Passwords of URLs first: what others find may be a piece of one, as `b@host` of `a!b@host` is.
+  const isFirst = ({ detector }: MaskingRule): boolean => detector === "url_password";
+  const sorted = [...rules.filter(isFirst), ...rules.filter((rule) => !isFirst(rule))];
+  return { texts: sorted.flatMap(compileText), keys };
 }
 
 function compileText({ detector, pattern, replacement }: MaskingRule): readonly TextRule[] {

@@ -57,6 +57,33 @@ describe("a detector", () => {
       "a -----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA PRIVATE KEY----- b",
       "a [secret] b",
     ],
+    [
+      "url_password",
+      "postgres://app:s3cr3t@db.example:5432/x?sslmode=require",
+      "postgres://app:[url_password]@db.example:5432/x?sslmode=require",
+    ],
+    ["url_password", "redis://:p:a!$%40,'w@h", "redis://:[url_password]@h"],
+    [
+      "url_password",
+      "mongodb+srv://u:p@ss@h1:27017,h2:27017/?w=1 x@y.example",
+      "mongodb+srv://u:[url_password]@h1:27017,h2:27017/?w=1 x@y.example",
+    ],
+    [
+      "url_password",
+      '["https://user:pw@h/a","smtp://me@x.example:pw@h"]',
+      '["https://user:[url_password]@h/a","smtp://me@x.example:[url_password]@h"]',
+    ],
+    [
+      "url_password",
+      String.raw`"\namqp:\/\/u:p@h\/"`,
+      String.raw`"\namqp:\/\/u:[url_password]@h\/"`,
+    ],
+    ["url_password", "amqp://u:pässwörd😀@h", "amqp://u:[url_password]@h"],
+    [
+      "url_password",
+      "jdbc:mysql://h/d?user=a&PassWord=p@ss&b=1 sqlserver://h;pwd=x;e=1",
+      "jdbc:mysql://h/d?user=a&PassWord=[url_password]&b=1 sqlserver://h;pwd=[url_password];e=1",
+    ],
   ])("%s finds its kind in %j", async (detector, text, masked) => {
     expect(await textBy([{ detector }], text)).toBe(masked);
   });
@@ -73,10 +100,34 @@ describe("a detector", () => {
     ["ip_address", "1.2.3, 999.1.1.1, 10:30:00, a::b::c, std::vector, std::dead::beef"],
     ["secret", "sk-short, task-management-of-the-year, eyJ.eyJ.x"],
     ["secret", "pk_order_items_by_customer, npm_config_user_agent, sk-fading-circle-dots"],
+    ["url_password", "http://h:8080/a@b, https://u@h/p:q@r, ssh://git@h.example:org/x@y"],
+    ["url_password", "http://[2001:db8::1]:80/?a=b@c.example, http://h:80?a=b@c, x://h:1#a@b"],
+    ["url_password", "a: b@c.example, password=x, //a:b@c, ?password=&passwords=1, x://:@h"],
   ])("%s leaves %j", async (detector, text) => {
     expect(await textBy([{ detector }], text)).toBe(text);
   });
 });
+
+test("a password of a URL is found before a piece of it that another detector finds", async () => {
+  const rules = [{ detector: "email" as const }, { detector: "url_password" as const }];
+
+  expect(await textBy(rules, "smtp://u:a!b@h.example c@d.example")).toBe(
+    "smtp://u:[url_password]@h.example [email]",
+  );
+});
+
+test.each(["a://", "a://b:c", "a://:", "a://b:c@", "&password=", "&pwd=a", "a:\\/\\/"])(
+  "the detector of passwords in URLs takes linear time for %j again and again",
+  async (piece) => {
+    const text = piece.repeat(Math.ceil(100_000 / piece.length));
+    const masked = await textBy([{ detector: "url_password" }], text);
+
+    // Each password is replaced at most once, so the text grows by the names alone.
+    const count = masked.split("[url_password]").length - 1;
+    expect(masked.replaceAll("[url_password]", "").length).toBeLessThanOrEqual(text.length);
+    expect(count).toBeLessThanOrEqual(text.length / 5);
+  },
+);
 
 describe("a pattern", () => {
   test("replaces every match by the given text, literally", async () => {

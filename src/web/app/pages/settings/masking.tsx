@@ -1,10 +1,12 @@
 // Masking of a project: the form of its rules, and a sample to try them on.
 
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Masking, MaskingService } from "../../../../../gen/waggle/v1/masking_pb.js";
-import { useRpc, useRpcMutation } from "../../api/query.ts";
+import { renewAnswers, useChange, useRpc, useRpcMutation } from "../../api/query.ts";
+import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
-import { TextAreaField } from "../../design/fields.tsx";
+import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { ErrorState, Loading } from "../../design/states.tsx";
@@ -13,16 +15,19 @@ import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { useDraft } from "../../shell/drafts.ts";
+import { type DraftState, useDraft } from "../../shell/drafts.ts";
 import { toValue } from "../datasets/to-value.ts";
 import {
   faultInRules,
+  mergeRules,
+  nameOf,
   type RuleDraft,
   type RuleInput,
   type RulePart,
   toDraft,
   toRules,
   toSample,
+  toStored,
   toText,
 } from "./masking-rules.ts";
 
@@ -37,7 +42,11 @@ const detectors: readonly (readonly [name: string, label: string])[] = [
   ["us_ssn", "US social security numbers"],
   ["ip_address", "IP addresses"],
   ["secret", "Keys of known services, JSON Web Tokens, private keys"],
+  ["url_password", "Passwords in URLs (postgres://user:password@host)"],
 ];
+
+/** Characters of a replacement, at most. */
+const replacementLengthMax = 100;
 
 export function MaskingSettings({ projectId }: { readonly projectId: string }) {
   const { data, error, refetch } = useRpc(method.getMasking, { projectId });
@@ -45,29 +54,31 @@ export function MaskingSettings({ projectId }: { readonly projectId: string }) {
   if (error && !masking) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!masking) return <Loading what="Loading the masking" />;
   // A form of its own for each stored state, so that it shows what is stored.
-  const key = JSON.stringify(toRules(toDraft(masking.rules), masking.rules));
+  const key = JSON.stringify(toStored(masking.rules));
   return <MaskingForm key={key} projectId={projectId} masking={masking} />;
 }
 
 type MaskingFormProps = { readonly projectId: string; readonly masking: Masking };
 
+/** Draft, and the rules with which it began: another person may change them meanwhile. */
+type MaskingDraft = { readonly before: readonly RuleInput[]; readonly draft: RuleDraft };
+
 function MaskingForm({ projectId, masking }: MaskingFormProps) {
   const scope = { level: "project", id: projectId } as const;
   const isReadOnly = !useMay(scope)(method.putMasking);
-  const { draft, setDraft, forget } = useDraft(`masking ${projectId}`, toDraft(masking.rules));
-  const change = { changes: [method.getMasking] };
-  const put = useRpcMutation(method.putMasking, {
-    ...change,
-    onDone: () => {
-      forget();
-      showToast({ text: "Events are masked from now on.", tone: "good" });
-    },
+  const stored = toStored(masking.rules);
+  const edit = useDraft<MaskingDraft>(`masking ${projectId}`, {
+    before: stored,
+    draft: toDraft(stored),
   });
-  const end = useRpcMutation(method.deleteMasking, { ...change, onDone: forget });
-  const rules = toRules(draft, masking.rules);
+  const { before, draft: left } = edit.draft;
+  const isBehind = !isSame(before, stored);
+  const draft = isBehind ? toDraft(mergeRules(before, toRules(left, before), stored)) : left;
+  const rules = toRules(draft, stored);
+  const { put, end } = useSave(projectId, { stored, edit });
   const faultIn = (part: RulePart) => faultInRules(put.error, part, rules.length);
   const isShown = (faultIn("key") ?? faultIn("pattern")) !== undefined;
-  const isSame = JSON.stringify(draft) === JSON.stringify(toDraft(masking.rules));
+  const change = (next: RuleDraft) => edit.setDraft({ before: stored, draft: next });
   return (
     <div className="settings-sections">
       <p className="settings-note">
@@ -77,7 +88,14 @@ function MaskingForm({ projectId, masking }: MaskingFormProps) {
       </p>
       <div className="settings-form">
         <ReadOnlyNote method={method.putMasking} scope={scope} />
-        <RuleFields draft={draft} onChange={setDraft} isReadOnly={isReadOnly} faultIn={faultIn} />
+        <RuleFields draft={draft} onChange={change} isReadOnly={isReadOnly} faultIn={faultIn} />
+        <Replacements draft={draft} rules={rules} onChange={change} isReadOnly={isReadOnly} />
+        {isBehind ? (
+          <p className="soft" role="status">
+            The masking was changed meanwhile. Saving keeps that, except in the rules that you
+            changed here.
+          </p>
+        ) : null}
         {put.error && !isShown ? <ErrorState error={put.error} isInline /> : null}
         {end.error ? <ErrorState error={end.error} isInline /> : null}
         {masking.updatedAt === undefined ? null : (
@@ -89,18 +107,15 @@ function MaskingForm({ projectId, masking }: MaskingFormProps) {
           {isReadOnly ? null : (
             <Button
               variant="primary"
-              disabled={isSame || rules.length === 0}
+              disabled={isSame(rules, stored) || rules.length === 0}
               busyLabel={put.isPending && "Setting…"}
-              onClick={() => put.mutate({ projectId, rules })}
+              onClick={() => put.mutate(rules)}
             >
               Set masking
             </Button>
           )}
-          {isReadOnly || masking.rules.length === 0 ? null : (
-            <Button
-              busyLabel={end.isPending && "Ending…"}
-              onClick={() => end.mutate({ projectId })}
-            >
+          {isReadOnly || stored.length === 0 ? null : (
+            <Button busyLabel={end.isPending && "Ending…"} onClick={() => end.mutate()}>
               Mask nothing
             </Button>
           )}
@@ -109,6 +124,44 @@ function MaskingForm({ projectId, masking }: MaskingFormProps) {
       <Trial projectId={projectId} rules={rules} />
     </div>
   );
+}
+
+function isSame(one: readonly RuleInput[], other: readonly RuleInput[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+type SaveOptions = {
+  readonly stored: readonly RuleInput[];
+  readonly edit: DraftState<MaskingDraft>;
+};
+
+/** Saves, unless the page does not show yet that another person changed the rules meanwhile. */
+function useSave(projectId: string, { stored, edit }: SaveOptions) {
+  const client = useQueryClient();
+  const save = async (call: () => Promise<unknown>): Promise<boolean> => {
+    const { data } = await callRpc(method.getMasking, { projectId });
+    const isShown = isSame(toStored(data?.rules ?? []), stored);
+    if (isShown) await call();
+    return isShown;
+  };
+  const put = useChange({
+    mutationFn: (rules: RuleInput[]) =>
+      save(() => callRpc(method.putMasking, { projectId, rules })),
+    onSuccess: async (isDone) => {
+      if (isDone) edit.forget();
+      await renewAnswers(client, [method.getMasking]);
+      if (isDone) showToast({ text: "Events are masked from now on.", tone: "good" });
+    },
+  });
+  const end = useChange<boolean, void>({
+    mutationFn: () => save(() => callRpc(method.deleteMasking, { projectId })),
+    onSuccess: async (isDone) => {
+      if (isDone) edit.forget();
+      else showToast({ text: "The masking was changed meanwhile, and is shown anew." });
+      await renewAnswers(client, [method.getMasking]);
+    },
+  });
+  return { put, end };
 }
 
 type RuleFieldsProps = {
@@ -159,6 +212,43 @@ function RuleFields({ draft, onChange, isReadOnly, faultIn }: RuleFieldsProps) {
       />
     </>
   );
+}
+
+type ReplacementsProps = Omit<RuleFieldsProps, "faultIn"> & {
+  readonly rules: readonly RuleInput[];
+};
+
+/** What stands in place of each rule's finds. */
+function Replacements({ draft, rules, onChange, isReadOnly }: ReplacementsProps) {
+  const { replacements } = draft;
+  const named = new Map(rules.map((rule) => [nameOf(rule), rule]));
+  if (named.size === 0) return null;
+  return (
+    <details className="masking-replacements">
+      <summary>What stands in place</summary>
+      <p className="settings-note">Empty: the default, which is shown.</p>
+      {[...named].map(([name, { detector, key, pattern }]) => (
+        <TextField
+          key={name}
+          label={detector === undefined ? <code>{key ?? pattern}</code> : labelOf(detector)}
+          placeholder={
+            replacements[name] ?? (detector === undefined ? "[masked]" : `[${detector}]`)
+          }
+          maxLength={replacementLengthMax}
+          readOnly={isReadOnly}
+          value={replacements[name] ?? ""}
+          onChange={(text) => {
+            const { [name]: _, ...rest } = replacements;
+            onChange({ ...draft, replacements: text === "" ? rest : { ...rest, [name]: text } });
+          }}
+        />
+      ))}
+    </details>
+  );
+}
+
+function labelOf(detector: string): string {
+  return detectors.find(([name]) => name === detector)?.[1] ?? detector;
 }
 
 type TrialProps = { readonly projectId: string; readonly rules: RuleInput[] };
