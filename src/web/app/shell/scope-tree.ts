@@ -1,24 +1,14 @@
 // Organizations, data planes, workspaces and projects that a person may see. The tree is read level
 // by level, downwards from the scopes where the person has a role.
 
-import type {
-  DescMessage,
-  DescMethodUnary,
-  MessageInitShape,
-  MessageShape,
-} from "@bufbuild/protobuf";
-import { DataPlaneService } from "../../../../gen/waggle/v1/dataplane_pb.js";
-import type { Me } from "../../../../gen/waggle/v1/me_pb.js";
 import { OrganizationService } from "../../../../gen/waggle/v1/organization_pb.js";
-import { ProjectService } from "../../../../gen/waggle/v1/project_pb.js";
-import { WorkspaceService } from "../../../../gen/waggle/v1/workspace_pb.js";
+import type { Me } from "../../../../gen/waggle/v1/me_pb.js";
 import { ApiError } from "../api/errors.ts";
+import { idOf, type Level, levelBelow, scopeCalls, type ScopeMethod } from "../api/scope.ts";
 import { callRpc } from "../api/transport.ts";
 
-export type ScopeLevel = "org" | "dataplane" | "workspace" | "project";
-
 export type Scope = {
-  readonly level: ScopeLevel;
+  readonly level: Level;
   readonly id: string;
   readonly name: string;
   /** Names of the scopes above it, the outermost first, as far as they may be seen. */
@@ -30,48 +20,16 @@ type Page = { readonly data: readonly Named[]; readonly nextCursor?: string | un
 
 const pageSize = 1_000;
 
-async function listAll<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodUnary<I, O>,
-  input: object,
-): Promise<readonly Named[]> {
+async function listAll(method: ScopeMethod, input: object): Promise<readonly Named[]> {
   const found: Named[] = [];
   let cursor: string | undefined;
   do {
     const request = { ...input, limit: pageSize, ...(cursor !== undefined && { cursor }) };
-    const answer: MessageShape<O> = await callRpc(
-      method,
-      request as unknown as MessageInitShape<I>,
-    );
-    const page = answer as unknown as Page;
+    const page = (await callRpc(method, request)) as unknown as Page;
     found.push(...page.data);
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   return found;
-}
-
-const childrenOf: Record<
-  Exclude<ScopeLevel, "project">,
-  (id: string) => Promise<readonly Named[]>
-> = {
-  org: (orgId) => listAll(DataPlaneService.method.listDataPlanes, { orgId }),
-  dataplane: (virtualDataplaneId) =>
-    listAll(WorkspaceService.method.listWorkspaces, { virtualDataplaneId }),
-  workspace: (workspaceId) => listAll(ProjectService.method.listProjects, { workspaceId }),
-};
-
-const levelBelow = { org: "dataplane", dataplane: "workspace", workspace: "project" } as const;
-
-async function getScope(level: ScopeLevel, id: string): Promise<Named | undefined> {
-  switch (level) {
-    case "org":
-      return (await callRpc(OrganizationService.method.getOrganization, { orgId: id })).data;
-    case "dataplane":
-      return (await callRpc(DataPlaneService.method.getDataPlane, { virtualDataplaneId: id })).data;
-    case "workspace":
-      return (await callRpc(WorkspaceService.method.getWorkspace, { workspaceId: id })).data;
-    case "project":
-      return (await callRpc(ProjectService.method.getProject, { projectId: id })).data;
-  }
 }
 
 /** Returns every project that the person may see, with the names of the scopes above each. */
@@ -92,22 +50,27 @@ async function topsOfGrant(grant: Me["grants"][number]): Promise<readonly Scope[
     const orgs = await orNone(listAll(OrganizationService.method.listOrganizations, {}));
     return orgs.map(({ id, name }) => ({ level: "org", id, name, above: [] }));
   }
-  const level = grant.scopeType as ScopeLevel;
-  const scope = await orNone(getScope(level, grant.scopeId).then((one) => (one ? [one] : [])));
-  return scope.map(({ id, name }) => ({ level, id, name, above: [] }));
+  const scope = { level: grant.scopeType as Level, id: grant.scopeId };
+  const method: ScopeMethod = scopeCalls[scope.level].get;
+  const [found] = await orNone(
+    callRpc(method, idOf(scope)).then((answer) => [(answer as unknown as { data: Named }).data]),
+  );
+  return found ? [{ ...scope, name: found.name, above: [] }] : [];
 }
 
 async function projectsBelow(scope: Scope): Promise<readonly Scope[]> {
-  const { level, id, name, above } = scope;
-  if (level === "project") return [scope];
-  const children = await orNone(childrenOf[level](id));
-  const below = children.map((child) => ({
-    level: levelBelow[level],
+  const { level, name, above } = scope;
+  const below = levelBelow[level];
+  const list: ScopeMethod | undefined = scopeCalls[level].list;
+  if (below === undefined || list === undefined) return [scope];
+  const children = await orNone(listAll(list, idOf(scope)));
+  const scopes = children.map((child) => ({
+    level: below,
     id: child.id,
     name: child.name,
     above: [...above, name],
   }));
-  return (await Promise.all(below.map(projectsBelow))).flat();
+  return (await Promise.all(scopes.map(projectsBelow))).flat();
 }
 
 /** A role need not include reading the list; a list that is not open counts as empty. */
