@@ -139,7 +139,9 @@ export async function createCluster(
   ]);
   signal?.removeEventListener("abort", kill);
   signal?.throwIfAborted();
-  if (running.exitCode !== 0) throw new Error(`initdb ended with ${end}: ${complaint}`);
+  if (running.exitCode !== 0) {
+    throw new OperatorError(`initdb ended with ${end}: ${complaint.trimEnd()}`);
+  }
   await rename(unfinished, folder);
 }
 

@@ -27,6 +27,12 @@ const folderFaults: Readonly<Record<string, string>> = {
   ENOSPC: "is on a disk that is full: make room",
 };
 
+function toFolderError(folder: string, cause: unknown): OperatorError {
+  const { code = "", message } = cause as NodeJS.ErrnoException;
+  const fault = folderFaults[code] ?? `cannot be used: ${message}`;
+  return new OperatorError(`${folder} ${fault}, or choose another folder with --data`, { cause });
+}
+
 /** Creates a folder that is closed to other users, unless it is there. */
 async function makeOwnFolder(folder: string): Promise<void> {
   try {
@@ -48,9 +54,7 @@ export async function lockDataFolder(folder: string): Promise<DataFolder | undef
     await makeOwnFolder(folder);
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (cause) {
-    const { code = "", message } = cause as NodeJS.ErrnoException;
-    const fault = folderFaults[code] ?? `cannot be used: ${message}`;
-    throw new OperatorError(`${folder} ${fault}, or choose another folder with --data`, { cause });
+    throw toFolderError(folder, cause);
   }
   const lock = takeLock(join(folder, "lock"));
   if (!lock) return undefined;
@@ -82,8 +86,19 @@ export async function readJson<T>(path: string): Promise<T | undefined> {
   }
 }
 
-/** Writes a JSON file that only the folder's owner can read. Atomic, even through a power cut. */
+/**
+ * Writes a JSON file that only the folder's owner can read. Atomic, even through a power cut. Fails
+ * with an OperatorError that names the folder and its fault, such as a full disk.
+ */
 export async function writeJson(path: string, value: unknown): Promise<void> {
+  try {
+    await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
+  } catch (cause) {
+    throw toFolderError(dirname(path), cause);
+  }
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
   const unfinished = `${path}.new`;
   await rm(unfinished, { force: true });
   const file = await open(unfinished, "wx", 0o600);
@@ -91,7 +106,7 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
     // Root may have started the service in another user's folder; that user starts it next.
     const { uid, gid } = await stat(dirname(path));
     if (process.getuid?.() === 0) await file.chown(uid, gid);
-    await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+    await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();

@@ -102,6 +102,22 @@ describe("the first start", { timeout: timeoutMs }, () => {
     expect(await readEventStatus(url, key, eventId)).toBe(200);
   });
 
+  // A full disk needs a disk; a limit of a file's size, in blocks of 512 bytes, fails likewise.
+  test.each([
+    { name: "nothing", blocks: 0, want: /^waggle: \S+ cannot be used: EFBIG.*--data\n$/ },
+    { name: "too little", blocks: 8, want: /^waggle: initdb ended with (?:(?!\n +at ).)+$/s },
+  ])("says why where $name can be written to the folder", async ({ blocks, want }) => {
+    const folder = await givenAnEmptyDataFolder();
+    const [node, main] = [process.execPath, join(import.meta.dirname, "../../src/main.ts")];
+    const words = `start-once --data "${folder}" --port 0 --operator-port 0`;
+    const command = `ulimit -f ${blocks}; exec "${node}" "${main}" ${words}`;
+
+    const { code, output } = await runProgram("sh", ["-c", command]).ended();
+
+    expect(code).toBe(1);
+    expect(output).toMatch(want);
+  });
+
   test("names the file of keys and prints none of them where no terminal reads it", async () => {
     const folder = await givenAnEmptyDataFolder();
     const service = await start(folder);
