@@ -76,7 +76,7 @@ export async function withUrl<T>(
 const notAllowedCode = "42501";
 
 /** Rethrows a fault of the database, or a right that its user lacks, as one of the operator's. */
-function explainFault(error: unknown): never {
+export function explainFault(error: unknown): never {
   if (findDatabaseFault(error) === undefined && codeOf(error) !== notAllowedCode) throw error;
   throw new OperatorError(`the database failed: ${(error as Error).message}`, { cause: error });
 }

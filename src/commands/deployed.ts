@@ -8,6 +8,7 @@ import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
 import { print } from "./command.ts";
 import { connectClusters, connectDatabase, type Workload } from "./connect.ts";
+import { explainFault } from "./database.ts";
 import { loggerOf, watchForEnd } from "./end.ts";
 import { orAborted } from "./interruption.ts";
 import { createProgress } from "./progress.ts";
@@ -48,7 +49,7 @@ export async function runDeployed(
     await assertOperatorHost(config);
     const options = { workload, progress, signal };
     database = await connectDatabase(databaseUrl, config, options);
-    await orAborted(assertMigrated(database), signal);
+    await orAborted(assertMigrated(database), signal).catch(explainFault);
     clusters = await connectClusters(database, config, {
       ...options,
       prepare: assertMigrated,

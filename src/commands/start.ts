@@ -14,6 +14,7 @@ import { migrate } from "../postgres/migrate.ts";
 import { type CommandContext, outliveOutput, print } from "./command.ts";
 import { connectClusters, connectDatabase, divideConnections, type Workload } from "./connect.ts";
 import { type CredentialsOutcome, credentialsPath, ensureCredentials } from "./credentials.ts";
+import { explainFault } from "./database.ts";
 import { ensureEncryptionKeys } from "./encryption-keys.ts";
 import { type End, loggerOf, watchForEnd } from "./end.ts";
 import { orAborted } from "./interruption.ts";
@@ -70,7 +71,7 @@ async function startAll(options: StartAll): Promise<void> {
     const database = await connectDatabase(databaseUrl, config, connecting);
     started.push(() => database.close());
     progress.step("migrating the database");
-    await orAborted(migrate(database), signal);
+    await orAborted(migrate(database), signal).catch(explainFault);
     const clusters = await connectClusters(database, config, {
       ...connecting,
       prepare: migrate,
