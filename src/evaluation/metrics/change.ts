@@ -112,7 +112,7 @@ function carryOut(
 ): Promise<number | undefined> {
   const scope = { level: "project", id: projectId } as const;
   return changeInside(parts, { scope, actor }, async (sql) => {
-    await store.metricRows.lockCount(sql, projectId);
+    await store.metricRows.lock(sql, projectId);
     const now = await getMetric(parts.database, projectId, id);
     if (now.lastVersion !== before.lastVersion || now.enablement !== before.enablement) {
       return { result: undefined };

@@ -164,7 +164,8 @@ async function create(
   const revision = await toRevision(options, project, toDefinition(fields, undefined, options));
   const { definition } = revision;
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    if ((await store.metricRows.lockCount(sql, projectId)) >= metricsOfProjectMax) {
+    await store.metricRows.lock(sql, projectId);
+    if ((await store.metricRows.count(sql, projectId)) >= metricsOfProjectMax) {
       refuse("name", `a project has at most ${metricsOfProjectMax} metrics; delete one first`);
     }
     const id = createUuid();
@@ -210,7 +211,7 @@ function remove(
 ): Promise<void> {
   const { projectId } = project;
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    await store.metricRows.lockCount(sql, projectId);
+    await store.metricRows.lock(sql, projectId);
     const before = await getMetric(options.database, projectId, id);
     await store.markDeleted(sql, id);
     await options.cancelBackfills(project, id, actor);

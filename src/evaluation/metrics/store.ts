@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
-import { namedRows } from "../../postgres/named-rows.ts";
+import { namedRows } from "../../postgres/project-rows.ts";
 import { readSizedPage, type RowsPage } from "../../postgres/sized-page.ts";
 import type { Definition, MetricType, RoutedEvaluator } from "./definition.ts";
 

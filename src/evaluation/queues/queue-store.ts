@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Fragment, Sql } from "../../postgres/database.ts";
-import { lockRows } from "../../postgres/row-locks.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 import type { Filters } from "../metrics/definition.ts";
 
 /** Parts of a queue that people set. */
@@ -72,15 +72,8 @@ export async function listRouted(sql: Sql, projectId: string): Promise<readonly 
     order by queue_id`;
 }
 
-/** Waits until no other transaction changes a project's queues, and returns their number. */
-export async function lockCount(sql: Sql, projectId: string): Promise<number> {
-  await lockRows(sql, "annotation_queues", projectId);
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::integer as count
-    from annotation_queues
-    where project_id = ${projectId} and deleted_at is null`;
-  return row?.count ?? 0;
-}
+/** Lock and number of a project's queues. */
+export const queueRows = projectRows("annotation_queues", { isMarked: true });
 
 export async function insertQueue(
   sql: Sql,

@@ -97,7 +97,7 @@ export function createQueues(options: QueuesOptions): Queues {
     delete: ({ project, id, actor }) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
         const { projectId } = project;
-        await store.lockCount(sql, projectId);
+        await store.queueRows.lock(sql, projectId);
         const before = await get(projectId, id);
         await store.markDeleted(sql, projectId, id);
         await options.items.deleteOpen(project, id);
@@ -120,7 +120,8 @@ function create(
   const { projectId } = project;
   const settings = toSettings(fields, undefined);
   return changeInside(parts, { scope: project, actor }, async (sql) => {
-    if ((await store.lockCount(sql, projectId)) >= queuesOfProjectMax) {
+    await store.queueRows.lock(sql, projectId);
+    if ((await store.queueRows.count(sql, projectId)) >= queuesOfProjectMax) {
       refuse("name", `a project has at most ${queuesOfProjectMax} queues; delete one first`);
     }
     const id = createUuid();
@@ -139,7 +140,7 @@ function update(parts: Parts, whose: Whose, fields: QueueFields): Promise<Queue>
   const { project, id, actor } = whose;
   const { projectId } = project;
   return changeInside(parts, { scope: project, actor }, async (sql) => {
-    await store.lockCount(sql, projectId);
+    await store.queueRows.lock(sql, projectId);
     const before = await parts.get(projectId, id);
     const after = toSettings(fields, before);
     const { added: eventIds = [], removed: removedIds = [] } = fields;

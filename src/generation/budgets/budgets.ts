@@ -131,7 +131,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const { projectId } = project;
       const id = createUuid();
       const newSecret = await changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockBudgets(sql, projectId);
+        await store.budgetRows.lock(sql, projectId);
         const others = await store.listBudgets(sql, projectId);
         assertRoom(others, asked);
         const createdBy = describeActor(actor);
@@ -151,7 +151,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const checked = await check(options, project, fields);
       const newSecret = await changeInside(options, { scope: project, actor }, async (sql) => {
         const { projectId } = project;
-        await store.lockBudgets(sql, projectId);
+        await store.budgetRows.lock(sql, projectId);
         const before = await findRow(sql, project, id);
         const targets = await notifications.find({ project, id });
         const after = toChanged(before, fields);
@@ -177,7 +177,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     async delete({ project, id, actor }) {
       const { projectId, clusterId } = project;
       await changeInside(options, { scope: project, actor }, async (sql) => {
-        await store.lockBudgets(sql, projectId);
+        await store.budgetRows.lock(sql, projectId);
         const row = await findRow(sql, project, id);
         const before = stateOf(row, await notifications.find({ project, id }));
         await store.deleteBudget(sql, projectId, id);

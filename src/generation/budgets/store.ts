@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { lockRows } from "../../postgres/row-locks.ts";
+import { projectRows } from "../../postgres/project-rows.ts";
 
 export const budgetPeriods = ["DAY", "MONTH"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
@@ -23,10 +23,8 @@ export type BudgetRow = {
 
 export type NewBudget = Omit<BudgetRow, "createdAt" | "updatedAt">;
 
-/** Waits until no other transaction changes a project's budgets. */
-export async function lockBudgets(sql: Sql, projectId: string): Promise<void> {
-  await lockRows(sql, "budgets", projectId);
-}
+/** Lock of a project's budgets. */
+export const budgetRows = projectRows("budgets");
 
 /** Returns the budgets of a project, oldest first; or the one of an id. */
 export async function listBudgets(

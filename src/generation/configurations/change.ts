@@ -30,7 +30,7 @@ export async function lockConfiguration(
   sql: Sql,
   { project: { projectId }, id }: Whose,
 ): Promise<Configuration> {
-  await store.configurationRows.lockCount(sql, projectId);
+  await store.configurationRows.lock(sql, projectId);
   return getConfiguration(sql, projectId, { id });
 }
 

@@ -165,7 +165,8 @@ async function create(
   const named = parseEnvironments(fields.env ?? []);
   const message = checkMessage(fields.message ?? "") || "created";
   return changeInside(options, { scope: project, actor }, async (sql) => {
-    if ((await store.configurationRows.lockCount(sql, projectId)) >= configurationsOfProjectMax) {
+    await store.configurationRows.lock(sql, projectId);
+    if ((await store.configurationRows.count(sql, projectId)) >= configurationsOfProjectMax) {
       const most = `a project has at most ${configurationsOfProjectMax} configurations`;
       refuse("name", `${most}; delete one first`);
     }
