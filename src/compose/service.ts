@@ -71,11 +71,11 @@ import { archivalHandlers } from "../controlplane/archivals/handlers.ts";
 import { deploymentHandlers } from "../controlplane/deployment/handlers.ts";
 import {
   dataplaneHandlers,
+  oldProjectHandlers,
   orgHandlers,
   projectHandlers,
   workspaceHandlers,
 } from "../controlplane/scopes/handlers.ts";
-import { oldProjectHandlers } from "../controlplane/scopes/old-handlers.ts";
 import { backfillHandlers } from "../evaluation/backfills/handlers.ts";
 import {
   datapointHandlers,
@@ -90,15 +90,16 @@ import type { Evaluation } from "../evaluation/evaluation.ts";
 import { evaluationHandlers } from "../evaluation/evaluations/handlers.ts";
 import { evaluatorHandlers } from "../evaluation/evaluator-handlers.ts";
 import { executionHandlers } from "../evaluation/executions/handlers.ts";
-import { metricHandlers } from "../evaluation/metrics/handlers.ts";
-import { oldMetricHandlers } from "../evaluation/metrics/old-handlers.ts";
+import { metricHandlers, oldMetricHandlers } from "../evaluation/metrics/handlers.ts";
 import { queueHandlers } from "../evaluation/queues/handlers.ts";
 import { oldRunHandlers, runHandlers } from "../evaluation/runs/handlers.ts";
 import { metricVersionHandlers } from "../evaluation/metrics/version-handlers.ts";
 import { budgetHandlers } from "../generation/budgets/handlers.ts";
-import { configurationHandlers } from "../generation/configurations/handlers.ts";
+import {
+  configurationHandlers,
+  oldConfigurationHandlers,
+} from "../generation/configurations/handlers.ts";
 import { configurationVersionHandlers } from "../generation/configurations/version-handlers.ts";
-import { oldConfigurationHandlers } from "../generation/configurations/old-handlers.ts";
 import { toolHandlers } from "../generation/tools/handlers.ts";
 import { modelAliasHandlers } from "../generation/connections/aliases/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";

@@ -7,18 +7,20 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { auditRowsMax } from "../../base/limits.ts";
 import {
   formatKeyCursor,
+  type Page,
+  type PageRequest,
   parseKeyCursor,
   parsePageLimit,
   parseSequence,
 } from "../../base/pages.ts";
 import { toStorableText } from "../../base/storable-text.ts";
-import type { Page, PageRequest } from "../../base/pages.ts";
 import type { Database } from "../../postgres/database.ts";
 import { chainOf, type Scope, systemScope } from "../scope.ts";
 import { firstPreviousHash, hashOf } from "./chain.ts";
 import * as store from "./store.ts";
-import { parseFilter } from "./filter.ts";
+import type { AuditFilter } from "./store.ts";
 import { type ChainReport, verifyChains } from "./verify.ts";
+import { refuse } from "../../base/errors.ts";
 
 /** A change: its action, actor and target. */
 export type Change = {
@@ -160,4 +162,34 @@ function toEntry(row: store.AuditRow): AuditEntry {
 function stateOf(text: string | null): JsonObject | undefined {
   const value: unknown = text === null ? undefined : JSON.parse(text);
   return isJsonObject(value) ? value : undefined;
+}
+
+/** The earliest and the latest time of a Timestamp. */
+const timeMinMs = Date.parse("0001-01-01T00:00:00Z");
+const timeMaxMs = Date.parse("9999-12-31T23:59:59.999Z");
+
+/**
+ * Returns the filter as rows are compared with it: text as it is stored, times that Postgres knows;
+ * undefined if it has no condition. Throws INVALID_ARGUMENT if a time is not a number.
+ */
+function parseFilter(asked: AuditFilter): AuditFilter | undefined {
+  const filter = {
+    actor: toText(asked.actor),
+    action: toText(asked.action),
+    resource: toText(asked.resource),
+    fromMs: toTime("start_time", asked.fromMs),
+    toMs: toTime("end_time", asked.toMs),
+  };
+  return Object.values(filter).some((condition) => condition !== undefined) ? filter : undefined;
+}
+
+function toText(text: string | undefined): string | undefined {
+  return text === undefined || text === "" ? undefined : toStorableText(text);
+}
+
+function toTime(name: string, timeMs: number | undefined): number | undefined {
+  if (timeMs === undefined) return undefined;
+  if (Number.isNaN(timeMs)) refuse(name, "must be Unix milliseconds");
+  // Rows have microseconds; Postgres cannot divide the smallest of finer fractions.
+  return Math.round(Math.max(timeMinMs, Math.min(timeMaxMs, timeMs)) * 1_000) / 1_000;
 }

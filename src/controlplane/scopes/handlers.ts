@@ -1,5 +1,5 @@
-// OrganizationService, DataPlaneService, WorkspaceService and ProjectService: a message in, a
-// message out, no decisions.
+// OrganizationService, DataPlaneService, WorkspaceService, ProjectService and OldProjectService: a
+// message in, a message out, no decisions.
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -7,13 +7,14 @@ import type { DataPlaneService } from "../../../gen/waggle/v1/dataplane_pb.js";
 import type { OrganizationService } from "../../../gen/waggle/v1/organization_pb.js";
 import type { ProjectService } from "../../../gen/waggle/v1/project_pb.js";
 import type { WorkspaceService } from "../../../gen/waggle/v1/workspace_pb.js";
-import { actorOf, principalOf, scopeOf } from "../../access/call.ts";
+import { actorOf, principalOf, projectOf, scopeOf } from "../../access/call.ts";
 import type { DescribedChange } from "../../access/scope-names.ts";
 import { type PageRequest, parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import type { Archives } from "./archive.ts";
 import type { Dataplanes } from "./dataplanes.ts";
 import type { Orgs } from "./orgs.ts";
 import type { DescribedScopes, ScopeReads, ScopeRow } from "./scope-resource.ts";
+import type { OldProjectService } from "../../../gen/waggle/compat/v0/project_pb.js";
 
 export function orgHandlers(
   orgs: Orgs,
@@ -136,5 +137,18 @@ function toMessage(row: ScopeRow) {
     orgId: row.orgId,
     ...(row.dataplaneId !== undefined && { virtualDataplaneId: row.dataplaneId }),
     ...(row.workspaceId !== undefined && { workspaceId: row.workspaceId }),
+  };
+}
+
+export function oldProjectHandlers(
+  projects: Pick<ScopeReads, "get">,
+): ServiceImpl<typeof OldProjectService> {
+  return {
+    async listOldProjects({ name }, context) {
+      const project = await projects.get(projectOf(context).projectId);
+      if (name !== undefined && name !== project.name) return { projects: [] };
+      const { id, description } = project;
+      return { projects: [{ id, name: project.name, description: description ?? "" }] };
+    },
   };
 }

@@ -21,9 +21,8 @@ import {
   runDatapoint,
 } from "./run-datapoint.ts";
 import { type EndState, isEnded } from "../end-state.ts";
-import type { ExecutionCounts } from "./state.ts";
 import * as store from "./store.ts";
-import type { ExecutionRow, ResultRow } from "./store.ts";
+import type { ExecutionCounts, ExecutionRow, ResultRow } from "./store.ts";
 
 /** One turn of an execution. */
 export type ExecutionTurn = Pick<ExecuteRunInput, "projectId" | "runId" | "turn">;

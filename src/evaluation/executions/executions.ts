@@ -21,9 +21,8 @@ import type { Datasets } from "../datasets/datasets.ts";
 import type { DatasetExports } from "../datasets/files/exports.ts";
 import type { Run, Runs } from "../runs/runs.ts";
 import { isEnded } from "../end-state.ts";
-import type { ExecutionCounts } from "./state.ts";
 import * as store from "./store.ts";
-import type { ExecutionRow } from "./store.ts";
+import type { ExecutionCounts, ExecutionRow } from "./store.ts";
 
 /** An execution and its progress. */
 export type Execution = ExecutionRow & { readonly counts: ExecutionCounts };

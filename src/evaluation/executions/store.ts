@@ -11,7 +11,6 @@ import {
   unescapeText,
 } from "../../tracing/events/postgres-text.ts";
 import type { EndState } from "../end-state.ts";
-import type { ExecutionCounts, ExecutionState } from "./state.ts";
 
 export type ExecutionRow = {
   readonly projectId: ProjectId;
@@ -263,3 +262,15 @@ export async function listStill(
     limit ${limit}`;
   return rows.map(toRow);
 }
+
+/** `running`: models are called; `scoring`: the last scores are awaited. */
+export type ExecutionState = "running" | "scoring" | "cancelling" | EndState;
+
+/** Datapoints of an execution, by outcome, and the cost of the model calls in US dollars. */
+export type ExecutionCounts = {
+  readonly done: number;
+  readonly failed: number;
+  readonly cost: number;
+  /** Calls without a known price. */
+  readonly unpriced: number;
+};

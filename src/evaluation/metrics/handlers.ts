@@ -1,12 +1,13 @@
-// MetricService: a message in, a message out, no decisions.
+// MetricService and OldMetricService: a message in, a message out, no decisions.
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { MetricService } from "../../../gen/waggle/v1/metric_pb.js";
 import { ServiceError } from "../../base/errors.ts";
 import { actorOf, projectOf } from "../../access/call.ts";
 import type { Metrics } from "./metrics.ts";
-import { toChangedFields, toDefinitionFields } from "./metric-input.ts";
-import { toMetricMessage } from "./metric-message.ts";
+import { toChangedFields, toDefinitionFields, toOlderFields } from "./metric-input.ts";
+import { toMetricMessage, toOldMetricMessage } from "./metric-message.ts";
+import type { OldMetricService } from "../../../gen/waggle/compat/v0/metric_pb.js";
 
 export function metricHandlers(metrics: Metrics): ServiceImpl<typeof MetricService> {
   return {
@@ -52,4 +53,28 @@ export function whoseOf(
     throw new ServiceError("INVALID_ARGUMENT", "metric_id: is another one than id; give one");
   }
   return { project: projectOf(context), id: id || metricId, actor: actorOf(context) };
+}
+
+export function oldMetricHandlers(metrics: Metrics): ServiceImpl<typeof OldMetricService> {
+  return {
+    async listOldMetrics(_request, context) {
+      const { projectId, name } = projectOf(context);
+      const { items, nextCursor } = await metrics.list(projectId, {});
+      if (nextCursor !== undefined) {
+        // The older form has no pages.
+        const message = "the metrics are too long for one answer; list them by GET /v1/metrics";
+        throw new ServiceError("ANSWER_TOO_LARGE", message);
+      }
+      return { metrics: items.map((item) => toOldMetricMessage(item, name)) };
+    },
+    async createOldMetric(request, context) {
+      const fields = toOlderFields(request);
+      const { id } = await metrics.create(projectOf(context), fields, actorOf(context));
+      return { inserted: true, metricId: id };
+    },
+    async updateOldMetric(request, context) {
+      await metrics.update(whoseOf(request, context), toOlderFields(request));
+      return { updated: true };
+    },
+  };
 }

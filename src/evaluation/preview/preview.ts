@@ -1,10 +1,11 @@
 // Manual runs of an evaluator on one event; nothing is stored.
-// Source: docs/spec.md, "POST /v1/metrics/run" and "Errors"; docs/decisions.md, 22.2, 23.
+// Source: docs/spec.md, "POST /v1/metrics/run", "Metrics and evaluations" and "Errors";
+// docs/decisions.md, 22.2, 23.
 
 import type { ProjectScope } from "../../access/scope.ts";
 import { formatVersion, parseVersion } from "../../base/versions.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { type JsonObject, type JsonValue, present } from "../../base/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, present } from "../../base/json.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { Threshold } from "../metrics/definition.ts";
 import { inspectCriteria, type Inspector } from "../metrics/inspect.ts";
@@ -20,8 +21,11 @@ import {
 import type { JudgeCall, RunnableDefinition, Runner, RunResult } from "../runner/runner.ts";
 import { passes } from "../runs/passing.ts";
 import type { Score } from "../scores/score.ts";
-import { toGivenEvent } from "./given-event.ts";
 import { type MetricInput, toGivenMetric, toInMetric } from "./given-metric.ts";
+import { parseChoice } from "../../base/choices.ts";
+import { nestingDepthMax } from "../../base/limits.ts";
+import { buckets, eventTypes, unknownName } from "../../tracing/events/event.ts";
+import { isSound } from "../../tracing/events/parse-event.ts";
 
 /**
  * One of `metric` and `metricId`, and one of `event` and `eventId`; an empty id counts as absent.
@@ -222,4 +226,41 @@ function toJson(judge: JudgeCall): JsonValue {
 
 function cut(text: string, charactersMax: number): string {
   return text.length > charactersMax ? `${text.slice(0, charactersMax).toWellFormed()}…` : text;
+}
+
+/** Values of fields that the request omits. */
+const absent: JsonObject = {
+  event_id: null,
+  session_id: null,
+  parent_id: null,
+  children_ids: [],
+  event_type: null,
+  event_name: unknownName,
+  source: unknownName,
+  error: null,
+  start_time: null,
+  end_time: null,
+  duration: null,
+  ...Object.fromEntries(buckets.map((bucket) => [bucket, {}])),
+};
+
+/**
+ * Returns the event with every field of a stored one; null counts as omitted, and unknown fields
+ * stay. The project is the caller's. Throws INVALID_ARGUMENT naming the field.
+ */
+function toGivenEvent(given: JsonObject, projectId: string): JsonObject {
+  const said = Object.entries(given).filter(([, value]) => value !== null);
+  for (const [name, value] of said) assertField(name, value);
+  return { ...absent, ...Object.fromEntries(said), project_id: projectId };
+}
+
+function assertField(name: string, value: JsonValue): void {
+  const field = `event.${name}`;
+  if (buckets.some((bucket) => bucket === name) && !isJsonObject(value)) {
+    refuse(field, "must be an object");
+  }
+  if (name === "event_type") parseChoice(field, eventTypes, value);
+  if (!isSound(value, nestingDepthMax)) {
+    refuse(field, `may nest ${nestingDepthMax} levels, and its numbers must be finite`);
+  }
 }

@@ -14,8 +14,7 @@ import type { Agreements } from "./agreements.ts";
 import type { QueueItems } from "./items.ts";
 import { toAgreementMessage, toItemMessage, toQueueMessage } from "./queue-message.ts";
 import type { QueueFields, Queues } from "./queues.ts";
-import { toReviewer } from "./reviewer.ts";
-import type { AskedScore, Reviews } from "./reviews.ts";
+import { type AskedScore, type Reviews, toReviewer } from "./reviews.ts";
 
 export type QueueParts = {
   readonly queues: Queues;

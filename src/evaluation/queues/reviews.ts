@@ -3,14 +3,14 @@
 
 import type { ProjectRef } from "../../access/scope.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
-import { reviewExplanationLengthMax } from "../../base/field-limits.ts";
+import { reviewerNameLengthMax, reviewExplanationLengthMax } from "../../base/field-limits.ts";
 import { type JsonObject, type JsonValue, type MutableObject, setOwn } from "../../base/json.ts";
 import { scoresOfReviewMax } from "../../base/tenant-limits.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { MetricsMerge } from "../../tracing/events/metrics.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { assertText } from "../../base/assert-text.ts";
+import { assertName, assertText } from "../../base/assert-text.ts";
 import type { Evaluator } from "../metrics/metrics.ts";
 import { toMetrics } from "../scores/result-row.ts";
 import { checkScore } from "../scores/score.ts";
@@ -21,6 +21,7 @@ import { notFound, type Queue } from "./queues.ts";
 import * as store from "./review-store.ts";
 import type { GivenScore, ItemKey, Reviewer, ScoreRow } from "./review-store.ts";
 import { toStanding } from "./standing.ts";
+import type { Actor } from "../../base/actor.ts";
 
 /** A score as a caller gives it; `metric` is an id or a name. */
 export type AskedScore = {
@@ -241,4 +242,15 @@ async function toMerge(
     setOwn(shown, definition.name, standing.score);
   }
   return { merge: { eventId: key.eventId, metrics, removed }, shown };
+}
+
+/**
+ * Returns the person on whose behalf an actor reviews. Throws INVALID_ARGUMENT for a name that is
+ * blank, too long, or given by a signed-in person, who has one.
+ */
+export function toReviewer({ type, id, name }: Actor, given: string | undefined): Reviewer {
+  if (given === undefined) return { id: `${type}:${id}`, name };
+  if (type === "user") refuse("reviewer", "is for calls with a key; you review as yourself");
+  assertName("reviewer", given, reviewerNameLengthMax);
+  return { id: `${type}:${id}/${given}`, name: given };
 }

@@ -16,7 +16,6 @@ import * as chunkStore from "./chunk-store.ts";
 import type { ChunkCounts, ChunkSums, MetricSums, OpenChunk } from "./chunk-store.ts";
 import * as queuedStore from "./queued-store.ts";
 import type { QueuedEvent, QueuedVersion } from "./queued-store.ts";
-import { maskResult } from "./mask-result.ts";
 import { type ResultRow, toMetrics, toResultRow } from "./result-row.ts";
 import * as store from "./store.ts";
 import type { RunRow, ScoreCounts } from "./store.ts";
@@ -340,5 +339,24 @@ function sumUp(rows: readonly ResultRow[]): Omit<ChunkSums, "skipped"> {
     completionTokens: sum(calls.map(({ completionTokens }) => completionTokens)),
     cost: sum(calls.map(({ cost }) => cost)),
     unpriced: calls.filter(({ cost }) => cost === null).length,
+  };
+}
+
+/**
+ * Returns a result whose stored texts are masked, which an evaluator's code, a judge's model or a
+ * provider wrote; before they are cut, which may halve a match. Source: docs/masking.md.
+ */
+export async function maskResult(mask: Mask, result: RunResult): Promise<RunResult> {
+  const { judge } = result;
+  const rest = judge ? { judge: { ...judge, answer: await mask.text(judge.answer) } } : {};
+  if (result.kind === "failure") {
+    return { ...result, ...rest, message: await mask.text(result.message) };
+  }
+  const { score, explanation } = result;
+  return {
+    ...result,
+    ...rest,
+    score: await mask.value(score),
+    explanation: explanation === undefined ? undefined : await mask.text(explanation),
   };
 }

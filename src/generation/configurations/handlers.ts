@@ -1,14 +1,15 @@
-// ConfigurationService: a message in, a message out, no decisions.
+// ConfigurationService and OldConfigurationService: a message in, a message out, no decisions.
 
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ConfigurationService } from "../../../gen/waggle/v1/configuration_pb.js";
-import { refuse } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { JsonValue } from "../../base/json.ts";
 import { fromValueMessages } from "../../base/value-message.ts";
 import { actorOf, projectOf, whoseOf } from "../../access/call.ts";
 import type { Configurations } from "./configurations.ts";
-import { toConfigurationMessage } from "./configuration-message.ts";
+import { toConfigurationMessage, toOldConfigurationMessage } from "./configuration-message.ts";
+import type { OldConfigurationService } from "../../../gen/waggle/compat/v0/configuration_pb.js";
 
 export function configurationHandlers(
   configurations: Configurations,
@@ -51,4 +52,22 @@ function toList(field: string, value: Value | undefined): JsonValue | undefined 
   return value.kind.case === "listValue"
     ? fromValueMessages(field, value.kind.value.values)
     : refuse(field, "must be a list of texts");
+}
+
+export function oldConfigurationHandlers(
+  configurations: Configurations,
+): ServiceImpl<typeof OldConfigurationService> {
+  return {
+    async listOldConfigurations({ name, env }, context) {
+      const project = projectOf(context);
+      const { items, nextCursor } = await configurations.list(project.projectId, { name, env });
+      if (nextCursor !== undefined) {
+        // The older form has no pages.
+        const way = "list them by GET /v1/configurations";
+        const message = `the configurations are too long for one answer; ${way}`;
+        throw new ServiceError("ANSWER_TOO_LARGE", message);
+      }
+      return { configurations: items.map((item) => toOldConfigurationMessage(item, project.name)) };
+    },
+  };
 }

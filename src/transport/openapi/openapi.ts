@@ -12,15 +12,15 @@ import { answersHttpBody, httpBodyField } from "../rest/http-body.ts";
 import { bindingsOf, type RestBinding } from "../rest/http-rule.ts";
 import { formatPathTemplate } from "../rest/path-template.ts";
 import type { StreamEncoder } from "../rest/stream.ts";
-import { commentOf } from "./comments.ts";
 import { fixedPaths, fixedSchemas } from "./fixed-paths.ts";
 import {
+  commentOf,
   type Components,
   fieldSchema,
   type Form,
   messageSchema,
-  objectSchema,
   mustBeGiven,
+  objectSchema,
   type Schema,
 } from "./schemas.ts";
 

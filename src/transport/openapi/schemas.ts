@@ -13,7 +13,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { listItemsMax } from "../../base/limits.ts";
 import { isStruct, isTimestamp, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
-import { commentOf } from "./comments.ts";
+import { readFileSync } from "node:fs";
 
 export type Schema = { readonly [key: string]: unknown };
 
@@ -188,4 +188,16 @@ function boundsOf(field: DescField): Schema {
     ...(greaterThan.case === "gte" ? { minimum: greaterThan.value } : {}),
     ...(lessThan.case === "lte" ? { maximum: lessThan.value } : {}),
   };
+}
+
+const file = new URL("../../../gen/comments.json", import.meta.url);
+let comments: Readonly<Record<string, string>> | undefined;
+
+/**
+ * Returns the comment of a service, rpc, message or field, which comments-plugin.ts writes;
+ * undefined if it has none.
+ */
+export function commentOf(fullName: string): string | undefined {
+  comments ??= JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
+  return comments[fullName];
 }

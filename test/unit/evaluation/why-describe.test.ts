@@ -1,7 +1,7 @@
 // Filters in words.
 
 import { describe, expect, test } from "vitest";
-import { describeFilter } from "../../../src/evaluation/why/describe.ts";
+import { describeFilter } from "../../../src/evaluation/why/why.ts";
 
 describe("describeFilter", () => {
   test.each([

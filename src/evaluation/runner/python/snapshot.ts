@@ -3,13 +3,12 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../../base/errors.ts";
 import { isReachable } from "../../../base/account.ts";
 import { findInstallation, type Installation } from "./installation.ts";
 import type { Account, Launch, SandboxLimits } from "./launch.ts";
-import { listPackages } from "./packages.ts";
 import { killGroup, spawnChild } from "./process.ts";
 
 export type PrepareOptions = {
@@ -143,4 +142,25 @@ async function findAccount({ installation, packages, snapshot }: Launch) {
     ...[snapshot, ...packages].map((path) => isReachable(path, nobody, readRight)),
   ]);
   return isUsable.every(Boolean) ? nobody : undefined;
+}
+
+type LockedPackage = { readonly file: string; readonly sha256: string };
+
+/**
+ * Returns the paths of the wheels that evaluators may import in addition to Python's own modules,
+ * stored here and never fetched, in the lock's order. Throws if a file differs from the lock.
+ */
+async function listPackages(folder: string): Promise<readonly string[]> {
+  const text = await readFile(join(folder, "lock.json"), "utf8");
+  const { packages } = JSON.parse(text) as { readonly packages: readonly LockedPackage[] };
+  return Promise.all(packages.map((locked) => checkPackage(folder, locked)));
+}
+
+async function checkPackage(folder: string, { file, sha256 }: LockedPackage): Promise<string> {
+  const path = join(folder, file);
+  const actual = createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
+  if (actual !== sha256) throw new Error(`${file} is not the package that lock.json names`);
+  return path;
 }
