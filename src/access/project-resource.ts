@@ -5,7 +5,7 @@ import type { Actor } from "../base/actor.ts";
 import { ServiceError } from "../base/errors.ts";
 import { createUuid } from "../base/ids.ts";
 import type { Sql } from "../postgres/database.ts";
-import type { ProjectRows } from "../postgres/project-rows.ts";
+import type { DeletableRows } from "../postgres/project-rows.ts";
 import { type Changed, changeInside, type ChangeParts, isChange, type Whose } from "./change.ts";
 import type { ProjectScope } from "./scope.ts";
 
@@ -25,14 +25,13 @@ export type ProjectResource<Row, Fields> = {
 export type ResourceRules<Row, New, Fields> = {
   /** Type of the target in the audit log, and noun in messages. */
   readonly type: string;
-  readonly rows: Pick<ProjectRows, "lock">;
+  readonly rows: Pick<DeletableRows, "lock" | "delete">;
   /** Returns the row of an id, which may be any text; undefined if the actor sees none. */
   readonly find: (sql: Sql, whose: Whose) => Promise<Row | undefined>;
   /** Returns the row that a request asks for, on top of the row before. */
   readonly toRow: (fields: Fields, whose: Whose, before: Row | undefined) => New;
   /** Stores a row within the limits of its project. */
   readonly put: (sql: Sql, whose: Whose, change: Put<New>) => Promise<void>;
-  readonly remove: (sql: Sql, projectId: string, id: string) => Promise<void>;
   /** Returns a row's state for the audit log. */
   readonly stateOf: (row: New) => Readonly<Record<string, unknown>>;
 };
@@ -42,7 +41,7 @@ export type Put<New> = { readonly row: New; readonly isNew: boolean };
 
 export function createProjectResource<Row extends New, New, Fields>(
   parts: ChangeParts,
-  { type, rows, find, toRow, put, remove, stateOf }: ResourceRules<Row, New, Fields>,
+  { type, rows, find, toRow, put, stateOf }: ResourceRules<Row, New, Fields>,
 ): ProjectResource<Row, Fields> {
   async function get(sql: Sql, whose: Whose): Promise<Row> {
     const row = await find(sql, whose);
@@ -89,7 +88,7 @@ export function createProjectResource<Row extends New, New, Fields>(
     delete: (whose) =>
       inTurn(whose, async (sql) => {
         const before = stateOf(await get(sql, whose));
-        await remove(sql, whose.project.projectId, whose.id);
+        await rows.delete(sql, whose.project.projectId, whose.id);
         return {
           result: undefined,
           audit: { action: `${type}.delete`, targetId: whose.id, before },

@@ -28,6 +28,21 @@ export function projectRows(
   };
 }
 
+export type DeletableRows = ProjectRows & {
+  delete(sql: Sql, projectId: string, id: string): Promise<void>;
+};
+
+/** Returns the rows of a table whose rows are deleted for good, by the column of their id. */
+export function deletableRows(table: LockedTable, idColumn: string): DeletableRows {
+  return {
+    ...projectRows(table),
+    async delete(sql, projectId, id) {
+      await sql`
+        delete from ${sql(table)} where project_id = ${projectId} and ${sql(idColumn)} = ${id}`;
+    },
+  };
+}
+
 export type NamedRows = ProjectRows & {
   /** Throws NAME_TAKEN if another row of the project has the name. */
   assertNameFree(

@@ -180,7 +180,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         await store.budgetRows.lock(sql, projectId);
         const row = await findRow(sql, project, id);
         const before = stateOf(row, await notifications.find({ project, id }));
-        await store.deleteBudget(sql, projectId, id);
+        await store.budgetRows.delete(sql, projectId, id);
         await notifications.delete({ project, id });
         const audit = { action: "budget.delete", targetId: id, before };
         return { result: undefined, audit, forget: subjectOf("budgets", projectId) };

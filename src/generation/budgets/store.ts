@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { projectRows } from "../../postgres/project-rows.ts";
+import { deletableRows } from "../../postgres/project-rows.ts";
 
 export const budgetPeriods = ["DAY", "MONTH"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
@@ -23,8 +23,8 @@ export type BudgetRow = {
 
 export type NewBudget = Omit<BudgetRow, "createdAt" | "updatedAt">;
 
-/** Lock of a project's budgets. */
-export const budgetRows = projectRows("budgets");
+/** Lock and deletion of a project's budgets. */
+export const budgetRows = deletableRows("budgets", "budget_id");
 
 /** Returns the budgets of a project, oldest first; or the one of an id. */
 export async function listBudgets(
@@ -72,10 +72,6 @@ export async function updateBudget(
     update budgets
     set amount = ${amount}, is_active = ${isActive}, updated_at = clock_timestamp()
     where project_id = ${projectId} and budget_id = ${id}`;
-}
-
-export async function deleteBudget(sql: Sql, projectId: string, id: string): Promise<void> {
-  await sql`delete from budgets where project_id = ${projectId} and budget_id = ${id}`;
 }
 
 /** A budget in one of its periods. */

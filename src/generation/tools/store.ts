@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { projectRows } from "../../postgres/project-rows.ts";
+import { deletableRows } from "../../postgres/project-rows.ts";
 
 export type ToolType = "function" | "tool";
 
@@ -14,8 +14,8 @@ export type ToolRow = {
   readonly parameters: JsonObject;
 };
 
-/** Lock of a project's tools. */
-export const toolRows = projectRows("tools");
+/** Lock and deletion of a project's tools. */
+export const toolRows = deletableRows("tools", "tool_id");
 
 /** Returns all tools of a project by name in byte order. */
 export async function listTools(sql: Sql, projectId: string): Promise<readonly ToolRow[]> {
@@ -76,8 +76,4 @@ export async function putTool(
       parameters = excluded.parameters,
       updated_at = now()
     where tools.project_id = excluded.project_id`;
-}
-
-export async function deleteTool(sql: Sql, projectId: string, id: string): Promise<void> {
-  await sql`delete from tools where project_id = ${projectId} and tool_id = ${id}`;
 }

@@ -45,7 +45,6 @@ export function createTools(parts: ChangeParts): Tools {
       isUuid(id) ? store.findTool(sql, project.projectId, id) : undefined,
     toRow: (fields, { id }, before) => toTool(fields, before ?? { id }),
     put,
-    remove: store.deleteTool,
     stateOf,
   });
   return {

@@ -149,7 +149,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     delete: ({ project, id, actor }) =>
       changeInside(options, { scope: project, actor }, async (sql) => {
         const before = await find(project, id);
-        await store.deleteAlert(sql, { projectId: project.projectId, id });
+        await store.alertRows.delete(sql, project.projectId, id);
         await notifications.delete({ project, id });
         const state = stateOf(before, before.targets);
         const audit = { action: "alert.delete", targetId: id, before: state };

@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { projectRows } from "../../postgres/project-rows.ts";
+import { deletableRows } from "../../postgres/project-rows.ts";
 import type { AlertDefinition } from "./alert-fields.ts";
 import type { Frequency, Period } from "./periods.ts";
 
@@ -52,8 +52,8 @@ export type AlertRow = AlertDefinition & {
   readonly updatedAt: Date | null;
 };
 
-/** Lock and number of a project's alerts. */
-export const alertRows = projectRows("alerts");
+/** Lock, number and deletion of a project's alerts. */
+export const alertRows = deletableRows("alerts", "alert_id");
 
 type StoredAlert = Omit<AlertRow, "lastResult"> & {
   readonly resultWindowStart: Date | null;
@@ -155,10 +155,6 @@ export async function putAlert(sql: Sql, alert: NewAlert): Promise<void> {
       due_at = excluded.due_at,
       updated_at = clock_timestamp()
     where alerts.project_id = excluded.project_id`;
-}
-
-export async function deleteAlert(sql: Sql, { projectId, id }: AlertKey): Promise<void> {
-  await sql`delete from alerts where project_id = ${projectId} and alert_id = ${id}`;
 }
 
 /** An alert whose period has ended. */

@@ -75,7 +75,6 @@ export function createStoredCharts(parts: ChangeParts): StoredCharts {
       }
       await store.putChart(sql, projectId, row, describeActor(actor));
     },
-    remove: store.deleteChart,
     stateOf,
   });
   return {

@@ -1,7 +1,7 @@
 // SQL of stored charts, in the control database.
 
 import type { Sql } from "../../postgres/database.ts";
-import { projectRows } from "../../postgres/project-rows.ts";
+import { deletableRows } from "../../postgres/project-rows.ts";
 import type { FilterInput } from "../export/filter.ts";
 import type { BucketUnit } from "./buckets.ts";
 import type { ShownChart } from "./shown.ts";
@@ -30,8 +30,8 @@ export type StoredChart = {
 
 export type NewChart = Omit<StoredChart, "createdAt" | "updatedAt">;
 
-/** Lock and number of a project's charts. */
-export const chartRows = projectRows("charts");
+/** Lock, number and deletion of a project's charts. */
+export const chartRows = deletableRows("charts", "chart_id");
 
 /** Returns the charts of a project, oldest first, at most `limit`; or the one of an id. */
 export async function listCharts(
@@ -82,8 +82,4 @@ export async function putChart(
       shown = excluded.shown,
       updated_at = clock_timestamp()
     where charts.project_id = excluded.project_id`;
-}
-
-export async function deleteChart(sql: Sql, projectId: string, id: string): Promise<void> {
-  await sql`delete from charts where project_id = ${projectId} and chart_id = ${id}`;
 }

@@ -49,7 +49,6 @@ export function createDashboards(parts: ChangeParts): Dashboards {
     toRow: (fields, { id, actor }, before) =>
       toDashboard(fields, before ?? { id, createdBy: describeActor(actor) }),
     put,
-    remove: store.deleteDashboard,
     stateOf,
   });
   return {

@@ -1,7 +1,7 @@
 // SQL of dashboards and their tiles, in the control database.
 
 import type { Sql } from "../../postgres/database.ts";
-import { projectRows } from "../../postgres/project-rows.ts";
+import { deletableRows } from "../../postgres/project-rows.ts";
 
 /** Place of a chart in the grid. */
 export type Tile = {
@@ -24,8 +24,8 @@ export type Dashboard = {
 
 export type NewDashboard = Omit<Dashboard, "createdAt" | "updatedAt">;
 
-/** Lock and number of a project's dashboards. */
-export const dashboardRows = projectRows("dashboards");
+/** Lock, number and deletion of a project's dashboards. */
+export const dashboardRows = deletableRows("dashboards", "dashboard_id");
 
 /** Returns the dashboards of a project by name, or the one of an id. */
 export async function listDashboards(
@@ -87,8 +87,4 @@ export async function putDashboard(
     from jsonb_to_recordset(
       ${JSON.stringify(tiles.map((tile, position) => ({ position, ...tile })))}::text::jsonb
     ) as t(position integer, "chartId" uuid, x integer, y integer, w integer, h integer)`;
-}
-
-export async function deleteDashboard(sql: Sql, projectId: string, id: string): Promise<void> {
-  await sql`delete from dashboards where project_id = ${projectId} and dashboard_id = ${id}`;
 }

@@ -3,7 +3,7 @@
 import type { Actor } from "../../base/actor.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Sql } from "../../postgres/database.ts";
-import { projectRows } from "../../postgres/project-rows.ts";
+import { deletableRows } from "../../postgres/project-rows.ts";
 import type { StoredRange } from "../charts/stored-store.ts";
 import type { FilterInput } from "../export/filter.ts";
 
@@ -33,8 +33,8 @@ export type View = {
 
 export type NewView = Omit<View, "createdAt" | "updatedAt">;
 
-/** Lock of a project's views. */
-export const viewRows = projectRows("views");
+/** Lock and deletion of a project's views. */
+export const viewRows = deletableRows("views", "view_id");
 
 /** Selects views that one actor may see. */
 export type ViewQuery = {
@@ -96,8 +96,4 @@ export async function putView(sql: Sql, projectId: string, view: NewView): Promi
       state = excluded.state,
       updated_at = clock_timestamp()
     where views.project_id = excluded.project_id`;
-}
-
-export async function deleteView(sql: Sql, projectId: string, id: string): Promise<void> {
-  await sql`delete from views where project_id = ${projectId} and view_id = ${id}`;
 }

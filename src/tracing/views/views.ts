@@ -63,7 +63,6 @@ export function createViews(parts: ChangeParts): Views {
     },
     toRow,
     put,
-    remove: store.deleteView,
     stateOf,
   });
   return {
