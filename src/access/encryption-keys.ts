@@ -35,14 +35,14 @@ export function createEncryptionKeys(keys: readonly EncryptionKey[]): Encryption
     seal(secrets, binding) {
       if (!first) throw new ServiceError("ENCRYPTION_KEY_ABSENT", absentMessage);
       const plain = Buffer.from(JSON.stringify(secrets));
-      return { sealed: seal(plain, first.key, binding), keyId: first.id };
+      return { sealed: seal(plain, () => first.key, binding), keyId: first.id };
     },
 
     open({ sealed, keyId }, binding) {
       const key = byId.get(keyId);
       if (!key) throw new Error(`no encryption key ${keyId} is configured`);
       try {
-        return JSON.parse(open(sealed, key, binding).toString()) as unknown;
+        return JSON.parse(open(sealed, () => key, binding).toString()) as unknown;
       } catch {
         // Messages of the cipher or of the JSON parser may contain parts of the plain text.
         throw new Error(`the encryption key ${keyId} does not open them`);
@@ -55,20 +55,23 @@ const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
+/** Returns the key of a nonce. */
+export type KeyOf = (nonce: Uint8Array) => Uint8Array;
+
 /** Returns nonce, tag and ciphertext joined, without the binding. */
-function seal(plain: Uint8Array, key: Uint8Array, binding: string): Buffer {
+export function seal(plain: Uint8Array, keyOf: KeyOf, binding: string): Buffer {
   // A random nonce is safe for up to 2^32 texts for each key; far fewer are encrypted.
   const nonce = randomBytes(nonceBytes);
-  const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
+  const sealing = createCipheriv(cipher, keyOf(nonce), nonce, { authTagLength: tagBytes });
   sealing.setAAD(Buffer.from(binding));
   const sealed = Buffer.concat([sealing.update(plain), sealing.final()]);
   return Buffer.concat([nonce, sealing.getAuthTag(), sealed]);
 }
 
 /** Throws if key or binding differ from those of `seal`, or if the bytes were changed. */
-function open(sealed: Uint8Array, key: Uint8Array, binding: string): Buffer {
+export function open(sealed: Uint8Array, keyOf: KeyOf, binding: string): Buffer {
   const nonce = sealed.subarray(0, nonceBytes);
-  const opening = createDecipheriv(cipher, key, nonce, { authTagLength: tagBytes });
+  const opening = createDecipheriv(cipher, keyOf(nonce), nonce, { authTagLength: tagBytes });
   opening.setAAD(Buffer.from(binding));
   opening.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
   return Buffer.concat([opening.update(sealed.subarray(nonceBytes + tagBytes)), opening.final()]);

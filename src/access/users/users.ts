@@ -27,8 +27,6 @@ export type Identity = {
 };
 
 export type Users = {
-  /** Returns a person; undefined for an unknown id or an id that is not a UUID. */
-  find(userId: string): Promise<User | undefined>;
   /** Returns the person with an e-mail, in upper or lower case. */
   findByEmail(email: string): Promise<User | undefined>;
   /**
@@ -88,10 +86,6 @@ export function createUsers(options: UsersOptions): Users {
   const { database } = options;
 
   return {
-    async find(userId) {
-      return isUuid(userId) ? store.findUser(database.sql(), { user_id: userId }) : undefined;
-    },
-
     async findByEmail(text) {
       const email = parseEmail(text);
       return email === undefined ? undefined : store.findUser(database.sql(), { email });

@@ -13,8 +13,7 @@ import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-call
 import type { Configurations } from "../configurations/configurations.ts";
 import { createAnswerGatherer } from "../openai/answer-gatherer.ts";
 import { type ChatAnswer, type Delta, deltasOf, readGathered, readWholeChat } from "./answer.ts";
-import { withConfiguration } from "./configured.ts";
-import { type ChatRequest, type ChatTask, toChatTask } from "./request.ts";
+import { type ChatRequest, type ChatTask, toChatTask, withConfiguration } from "./request.ts";
 
 export type ChatRecord = {
   readonly choices: readonly JsonObject[];

@@ -10,7 +10,7 @@ import { assertSound, isSound } from "../../tracing/events/parse-event.ts";
 import { type Fields, fieldsOf } from "../openai/fields.ts";
 import { findOwnKey } from "../calls/generation-event.ts";
 import type { UsedConfiguration } from "../configurations/used.ts";
-import { fillMessages, type FilledMessages } from "./template.ts";
+import { type FilledMessages, fillMessages } from "./template.ts";
 
 export type ChatRequest = {
   /** Id or name of the caller's project. */
@@ -195,4 +195,21 @@ export function toToolChoice(
   if (names.includes(choice)) return { type: "function", function: { name: choice } };
   if (choice === "none" || choice === "auto") return names.length > 0 ? choice : undefined;
   return refuse("function_call", "must be none, auto, or the name of one of the functions");
+}
+
+/**
+ * Returns a chat that names a configuration: what the request does not say itself comes from there.
+ * Source: docs/decisions.md, 44.5; docs/prompts.md.
+ */
+export function withConfiguration(request: ChatRequest, used: UsedConfiguration): ChatRequest {
+  const hasFunctions = request.functions.length > 0;
+  const { functionCall = hasFunctions ? undefined : used.functionCall } = request;
+  return {
+    ...request,
+    model: request.model || (request.provider ? used.plainModel : used.model),
+    hyperparameters: { ...used.hyperparameters, ...request.hyperparameters },
+    functions: hasFunctions ? request.functions : used.functions,
+    functionCall,
+    used,
+  };
 }
