@@ -10,6 +10,7 @@ import { ServiceError } from "../../src/base/errors.ts";
 import { createUuid } from "../../src/base/ids.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { givenTestDatabase } from "../support/database.ts";
+import { patience } from "../support/patience.ts";
 
 const testDatabase = givenTestDatabase();
 let database: Database;
@@ -217,6 +218,36 @@ describe("a run that never came back", () => {
       set claimed_until = now() - interval '1 second'
       where idempotency_key = ${key}`;
   }
+
+  test("frees the key once a database is back that was away at the end", async () => {
+    let isAway = false;
+    const assertThere = () => {
+      if (isAway) throw new Error("the database is away");
+    };
+    const leaving: Database = {
+      ...database,
+      async inTurn(work, options) {
+        assertThere();
+        return database.inTurn(work, options);
+      },
+      async transaction(work, options) {
+        assertThere();
+        return database.transaction(work, options);
+      },
+    };
+    const lost = createIdempotency(leaving).runLong(claimOf("away"), claimMs, () => {
+      isAway = true;
+      return Promise.resolve(answerOf("lost"));
+    });
+    expect(await outcomeOf(lost)).toBe("Error: the database is away");
+    expect(await countRecords("away")).toBe(1);
+
+    isAway = false;
+
+    await expect.poll(() => countRecords("away"), patience).toBe(0);
+    const next = idempotency.runLong(claimOf("away"), claimMs, async () => answerOf("next"));
+    expect(await outcomeOf(next)).toBe("next");
+  });
 
   test("is in flight for its time, and then taken over by whatever body comes", async () => {
     const dead = heldWork("dead");

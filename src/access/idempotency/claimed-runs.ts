@@ -2,6 +2,7 @@
 // transaction is open while the model runs, and one transaction stores the effects and the answer.
 // Source: docs/decisions.md, 8.2, 20.1.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { createRunning } from "../../base/running.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import {
@@ -35,6 +36,16 @@ export type ClaimedRuns = {
   drain(): Promise<void>;
 };
 
+/** A claim of this process, and the time for which it was taken. */
+type Claimed = {
+  readonly claim: Claim;
+  readonly token: ClaimToken;
+  readonly claimMs: number;
+};
+
+/** Pause between tries to free a key while the database is away. */
+const releasePauseMs = 1_000;
+
 /** Creates the runs. Calls `sweep` after the transaction in which a run ends. */
 export function createClaimedRuns(database: Database, sweep: () => void): ClaimedRuns {
   const running = createRunning();
@@ -56,8 +67,7 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
 
   /** Commits the effects and the outcome of the call; without an outcome, releases the key. */
   async function end(
-    claim: Claim,
-    token: ClaimToken,
+    { claim, token, claimMs }: Claimed,
     effects: readonly Effect[],
     outcome: store.Outcome | undefined,
   ): Promise<void> {
@@ -72,17 +82,35 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
       sweep();
       if (!isOurs) throw inFlight();
     } catch (error) {
-      await release(claim, token);
+      await release(claim, token, claimMs);
       throw error;
     }
   }
 
-  async function release(claim: Claim, token: ClaimToken): Promise<void> {
+  /**
+   * Frees the key at once, or in the background once the database is back: else the next tries
+   * would be refused as in flight until the claim expires, although nothing runs.
+   */
+  async function release(claim: Claim, token: ClaimToken, claimMs: number): Promise<void> {
+    if (await tryRelease(claim, token)) return;
+    const expiresAtMs = Date.now() + claimMs;
+    const retry = async () => {
+      while (Date.now() < expiresAtMs) {
+        await delay(releasePauseMs, undefined, { ref: false });
+        if (await tryRelease(claim, token)) return;
+      }
+    };
+    void retry();
+  }
+
+  async function tryRelease(claim: Claim, token: ClaimToken): Promise<boolean> {
     try {
       const remove = (sql: Sql) => store.deleteClaim(sql, claim, token);
       await database.inTurn(remove, { owner: claim.scopeId });
+      return true;
     } catch {
-      // The claim expires without help; the caller gets the first error.
+      // The caller gets the first error.
+      return false;
     }
   }
 
@@ -93,6 +121,7 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
   ): Promise<RunAnswer> {
     const token = await claimOrAnswer(claim, claimMs);
     if (typeof token !== "string") return token;
+    const claimed = { claim, token, claimMs };
     const effects: Effect[] = [];
     const handOver: HandOver = (effect) => {
       effects.push(effect);
@@ -103,10 +132,10 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
       answer = await work(handOver);
     } catch (error) {
       const refusal = isRefusalToKeep(error) ? store.outcomeOfRefusal(error) : undefined;
-      await end(claim, token, effects, refusal);
+      await end(claimed, effects, refusal);
       throw error;
     }
-    await end(claim, token, effects, store.outcomeOfAnswer(answer.bytes, answer.headers));
+    await end(claimed, effects, store.outcomeOfAnswer(answer.bytes, answer.headers));
     return answer;
   }
 
