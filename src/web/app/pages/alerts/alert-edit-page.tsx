@@ -8,7 +8,7 @@ import { toChanged } from "../../api/changes.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { toNumber } from "../../design/format.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -31,15 +31,14 @@ export function AlertEditPage() {
     { alertId: alertId ?? "" },
     { isEnabled: alertId !== undefined },
   );
-  if (stored.error && !stored.data) {
+  const alert = stored.data?.data;
+  if (alertId !== undefined && !alert) {
     return (
       <Page title="Alert">
-        <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />
+        <ReadState read={stored} what="Loading the alert" />
       </Page>
     );
   }
-  const alert = stored.data?.data;
-  if (alertId !== undefined && !alert) return <Loading what="Loading the alert" />;
   return (
     <Editor
       key={alertId ?? "new"}

@@ -11,7 +11,7 @@ import { renewAnswers, useChange, useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { useSettled } from "../../design/use-settled.ts";
@@ -35,15 +35,14 @@ export function ChartEditPage() {
     { chartId: id ?? "" },
     { isEnabled: id !== undefined },
   );
-  if (stored.error && !stored.data) {
+  const chart = stored.data?.data;
+  if (id !== undefined && !chart) {
     return (
       <Page title="Chart">
-        <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />
+        <ReadState read={stored} what="Loading the chart" />
       </Page>
     );
   }
-  if (id !== undefined && !stored.data?.data) return <Loading what="Loading the chart" />;
-  const chart = stored.data?.data;
   return (
     <Builder
       key={id ?? "new"}

@@ -8,7 +8,7 @@ import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { renewAnswers, useRpc } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { type Tab, Tabs } from "../../design/tabs.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { CostSum, Count, KeyValue } from "../../design/values.tsx";
@@ -36,17 +36,11 @@ export function EvaluatorPage() {
       </Page>
     );
   }
-  if (stored.error && !stored.data) {
-    return (
-      <Page title="Evaluator" breadcrumb={<Crumbs list="evaluators" name="Evaluator" />}>
-        <ErrorState error={stored.error} onRetry={() => void stored.refetch()} />
-      </Page>
-    );
-  }
-  return stored.data ? (
-    <EvaluatorView metric={stored.data} />
-  ) : (
-    <Loading what="Loading the evaluator" />
+  if (stored.data) return <EvaluatorView metric={stored.data} />;
+  return (
+    <Page title="Evaluator" breadcrumb={<Crumbs list="evaluators" name="Evaluator" />}>
+      <ReadState read={stored} what="Loading the evaluator" />
+    </Page>
   );
 }
 

@@ -11,15 +11,15 @@ import type {
 import { useRpc } from "../../api/query.ts";
 import { formatCounted } from "../../design/format.ts";
 import { Select } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Identifier } from "../../design/values.tsx";
 import { formatScore } from "./trial-result.tsx";
 
 export function Reliability({ metric }: { readonly metric: Metric }) {
-  const { data, error } = useRpc(MetricService.method.listMetrics, { type: "HUMAN" });
+  const answer = useRpc(MetricService.method.listMetrics, { type: "HUMAN" });
+  const { data, error } = answer;
   const [against, setAgainst] = useState<string>();
-  if (error) return <ErrorState error={error} />;
-  if (!data) return <Loading what="Loading the scores of people" />;
+  if (error || !data) return <ReadState read={answer} what="Loading the scores of people" />;
   const [first] = data.metrics;
   if (!first) {
     return (
@@ -46,12 +46,9 @@ export function Reliability({ metric }: { readonly metric: Metric }) {
 }
 
 function Agreement({ metric, against }: { readonly metric: Metric; readonly against: string }) {
-  const { data, error, refetch } = useRpc(EvaluatorService.method.getMetricReliability, {
-    id: metric.id,
-    against,
-  });
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="Comparing scores" />;
+  const answer = useRpc(EvaluatorService.method.getMetricReliability, { id: metric.id, against });
+  const { data, error } = answer;
+  if (error || !data) return <ReadState read={answer} what="Comparing scores" />;
   const found = data.data;
   if (!found?.overall || found.overall.n === 0) {
     return (

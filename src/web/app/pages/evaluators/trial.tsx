@@ -7,7 +7,7 @@ import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { toMessage } from "../../design/filters.ts";
 import { Checkbox } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import type { Draft } from "./draft.ts";
@@ -19,11 +19,12 @@ const eventsShown = 12;
 const chosenAtFirst = 3;
 
 export function Trial({ draft, trial }: { readonly draft: Draft; readonly trial: TrialRuns }) {
-  const { data, error, refetch } = useRpc(ExportService.method.searchEvents, {
+  const answer = useRpc(ExportService.method.searchEvents, {
     filters: draft.filters.map(toMessage),
     projections: ["event_name", "event_type", "inputs", "outputs", "start_time", "error"],
     limit: eventsShown,
   });
+  const { data } = answer;
   const events = useMemo(() => data?.events ?? [], [data]);
   const previewed = usePreviews(events);
   const [picked, setPicked] = useState<ReadonlySet<string>>();
@@ -51,8 +52,7 @@ export function Trial({ draft, trial }: { readonly draft: Draft; readonly trial:
           ? "Running one by one…"
           : "The newest events that match. Nothing is saved by a trial."}
       </p>
-      {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
-      {data || error ? null : <Loading what="Loading events" />}
+      <ReadState read={answer} what="Loading events" isInline />
       {data && events.length === 0 ? (
         <EmptyState title="No event matches">
           Change the filters, or log some events first.

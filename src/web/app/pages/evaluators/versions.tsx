@@ -14,7 +14,7 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { diffLines } from "../../design/diff-lines.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { TextDiff } from "../../design/text-diff.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
@@ -31,11 +31,9 @@ const changes = [
 export function Versions({ metric }: { readonly metric: Metric }) {
   const { version } = evaluatorRoute.useSearch();
   const navigate = useNavigate();
-  const { data, error, refetch } = useRpc(MetricVersionService.method.listMetricVersions, {
-    id: metric.id,
-  });
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="Loading versions" />;
+  const answer = useRpc(MetricVersionService.method.listMetricVersions, { id: metric.id });
+  const { data, error } = answer;
+  if (error || !data) return <ReadState read={answer} what="Loading versions" />;
   const versions = data.data.toReversed();
   const shown = versions.find(({ name }) => name === version) ?? versions[0];
   const deployed = versions.find((one) => one.deployed);
@@ -150,13 +148,13 @@ type ComparisonProps = {
 };
 
 function Comparison({ metric, from, to }: ComparisonProps) {
-  const { data, error } = useRpc(MetricVersionService.method.compareMetricVersions, {
+  const answer = useRpc(MetricVersionService.method.compareMetricVersions, {
     id: metric.id,
     name: from,
     other: to,
   });
-  if (error) return <ErrorState error={error} />;
-  if (!data) return <Loading what="Comparing" />;
+  const { data, error } = answer;
+  if (error || !data) return <ReadState read={answer} what="Comparing" />;
   const found = data.data?.changes ?? [];
   if (found.length === 0) return <p>The two are the same.</p>;
   return found.map((change) => <FieldChange key={change.field} change={change} />);

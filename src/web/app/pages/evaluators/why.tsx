@@ -9,7 +9,7 @@ import { useRpc } from "../../api/query.ts";
 import { Badge, Status } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ErrorState, Loading, ReadState } from "../../design/states.tsx";
 import { KeyValue, Time } from "../../design/values.tsx";
 import { usePreviews } from "./event-preview.ts";
 import { evaluatorRoute } from "./route.tsx";
@@ -22,10 +22,11 @@ export function Why({ metric }: { readonly metric: Metric }) {
   const { event } = evaluatorRoute.useSearch();
   const navigate = useNavigate();
   const [typed, setTyped] = useState(event ?? "");
-  const { data, error, refetch } = useRpc(ExportService.method.searchEvents, {
+  const answer = useRpc(ExportService.method.searchEvents, {
     projections: ["event_name", "event_type", "outputs", "start_time", "error"],
     limit: recentEvents,
   });
+  const { data } = answer;
   const recent = usePreviews(data?.events);
   const show = (id: string): void => {
     setTyped(id);
@@ -48,8 +49,7 @@ export function Why({ metric }: { readonly metric: Metric }) {
           />
           <Button type="submit">Explain</Button>
         </form>
-        {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
-        {!data && !error ? <Loading what="Loading the newest events" /> : null}
+        <ReadState read={answer} what="Loading the newest events" isInline />
         {data?.events.length === 0 ? <p className="faint">No events in this project yet.</p> : null}
         <ul aria-label="Newest events">
           {recent.map(({ event: { eventId = "", eventType, startTime }, name, preview }) => (

@@ -4,7 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { diffLines } from "../../design/diff-lines.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { TextDiff } from "../../design/text-diff.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { experimentsRoute } from "./route.tsx";
@@ -13,7 +13,7 @@ export type ComparedOutputsProps = { readonly baseId: string; readonly newId: st
 
 export function ComparedOutputs({ baseId, newId }: ComparedOutputsProps) {
   const { datapoint } = experimentsRoute.useSearch();
-  const { data, error, refetch } = useRpc(
+  const answer = useRpc(
     RunService.method.compareRunEvents,
     { runId1: baseId, runId2: newId, limit: 1_000 },
     { isEnabled: datapoint !== undefined },
@@ -21,8 +21,8 @@ export function ComparedOutputs({ baseId, newId }: ComparedOutputsProps) {
   if (datapoint === undefined) {
     return <p className="soft">Open a datapoint to read both outputs side by side.</p>;
   }
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="Loading both outputs" />;
+  const { data, error } = answer;
+  if (error || !data) return <ReadState read={answer} what="Loading both outputs" />;
   const pair = data.events.find(({ datapointId }) => datapointId === datapoint);
   if (!pair) return <p className="soft">The sessions of this datapoint have no outputs.</p>;
   const before = textOf(pair.event1?.outputs);

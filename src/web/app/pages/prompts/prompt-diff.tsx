@@ -2,7 +2,7 @@
 
 import { ConfigurationVersionService } from "../../../../../gen/waggle/v1/configuration_version_pb.js";
 import { useRpc } from "../../api/query.ts";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { TextDiff } from "../../design/text-diff.tsx";
 import { diffLines } from "../../design/diff-lines.ts";
 import { fromValue } from "../datasets/to-value.ts";
@@ -14,14 +14,14 @@ export type PromptDiffProps = {
 };
 
 export function PromptDiff({ promptId, from, to }: PromptDiffProps) {
-  const { data, error, refetch } = useRpc(
+  const answer = useRpc(
     ConfigurationVersionService.method.compareConfigurationVersions,
     { id: promptId, version: from, other: to },
     { keepsPrevious: true },
   );
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!data?.data) return <Loading what="Comparing the versions" />;
-  const { changes } = data.data;
+  const found = answer.data?.data;
+  if (answer.error || !found) return <ReadState read={answer} what="Comparing the versions" />;
+  const { changes } = found;
   if (changes.length === 0) return <p className="soft">The two are the same.</p>;
   return changes.map(({ field, before, after, lines }) => (
     <section key={field} className="section" aria-label={field}>

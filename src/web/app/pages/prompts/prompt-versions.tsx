@@ -14,7 +14,7 @@ import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Select } from "../../design/input.tsx";
 import { Menu } from "../../design/menu.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -29,9 +29,9 @@ const { listConfigurationVersions, deployConfigurationVersion } =
 export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
   const { from, to } = promptRoute.useSearch();
   const choose = useSearchChange<PromptSearch>();
-  const { data, error, refetch } = useRpc(listConfigurationVersions, { id: prompt.id });
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Loading what="Loading versions" />;
+  const answer = useRpc(listConfigurationVersions, { id: prompt.id });
+  const { data, error } = answer;
+  if (error || !data) return <ReadState read={answer} what="Loading versions" />;
   const versions = data.data.toReversed();
   const newer = to ?? versions[0]?.name;
   const older = from ?? versions[1]?.name;

@@ -5,16 +5,15 @@ import { useRpc } from "../../api/query.ts";
 import { type ChatMessage, toChatMessages } from "../../design/chat-message.ts";
 import { JsonView } from "../../design/json-view.tsx";
 import { MessageView } from "../../design/message-view.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import "../../design/states.css";
 import { Identifier } from "../../design/values.tsx";
 
 export function ReviewedEvent({ eventId }: { readonly eventId: string }) {
-  const { data, error, refetch } = useRpc(EventService.method.getEvent, { eventId });
-  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  const event = data?.event;
-  if (!event) return <Loading what="Loading the event" />;
+  const answer = useRpc(EventService.method.getEvent, { eventId });
+  const event = answer.data?.event;
+  if (answer.error || !event) return <ReadState read={answer} what="Loading the event" />;
   const { inputs, outputs, eventName, eventType } = event;
   return (
     <article aria-label="Event">

@@ -2,7 +2,7 @@
 
 import { CornerLeftUp } from "lucide-react";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { Cost, Duration, Identifier, KeyValue, Time, Tokens } from "../../design/values.tsx";
@@ -63,12 +63,10 @@ export function EventDetails({ tree, at, onSelect }: EventDetailsProps) {
         <Relatives tree={tree} at={at} onSelect={onSelect} />
       </header>
       <Failure payload={payload.data} fallback={event.error} />
-      {payload.error ? (
-        <ErrorState error={payload.error} onRetry={() => void payload.refetch()} />
-      ) : payload.data ? (
+      {payload.data && !payload.error ? (
         <EventTabs key={event.id} payload={payload.data} />
       ) : (
-        <Loading what="Loading the payload" />
+        <ReadState read={payload} what="Loading the payload" />
       )}
     </section>
   );

@@ -9,7 +9,7 @@ import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { KeyValue } from "../../design/values.tsx";
 import { HumanScore } from "./human-score.tsx";
@@ -80,10 +80,9 @@ function ScoreValue({ value }: { readonly value: unknown }) {
 
 function Why({ metricId, eventId }: { readonly metricId: string; readonly eventId: string }) {
   const input = { id: metricId, eventId };
-  const { data, error, refetch } = useRpc(EvaluatorService.method.explainMetric, input);
-  if (error) return <ErrorState error={error} isInline onRetry={() => void refetch()} />;
-  const why = data?.data;
-  if (!why) return <Loading what="Asking the evaluator" />;
+  const answer = useRpc(EvaluatorService.method.explainMetric, input);
+  const why = answer.data?.data;
+  if (answer.error || !why) return <ReadState read={answer} what="Asking the evaluator" isInline />;
   return (
     <div className="why" role="status">
       <p>{why.message}</p>

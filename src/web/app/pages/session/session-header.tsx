@@ -10,7 +10,7 @@ import { useRpcPages } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
 import { Popover } from "../../design/popover.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { Cost, Duration, Identifier, Time } from "../../design/values.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { summarizeEvent } from "../traces/event-summary.ts";
@@ -120,7 +120,7 @@ function CompareChoices({ sessionId }: { readonly sessionId: string }) {
   const projectId = useCurrentProjectId();
   const [typed, setTyped] = useState("");
   const list = useRpcPages(SessionService.method.listSessions, { limit: pageSize });
-  const { data, error } = list;
+  const { data } = list;
   const listed = useMemo(
     () =>
       (data?.pages ?? [])
@@ -152,8 +152,7 @@ function CompareChoices({ sessionId }: { readonly sessionId: string }) {
           onChange={(event) => setTyped(event.target.value)}
         />
       </form>
-      {error ? <ErrorState error={error} isInline /> : null}
-      {data || error ? null : <Loading what="Loading sessions" />}
+      <ReadState read={list} what="Loading sessions" isInline />
       {data && others.length === 0 ? <p>There is no other session in this project yet.</p> : null}
       <ul>
         {others.map((row) => (

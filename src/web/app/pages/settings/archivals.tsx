@@ -6,7 +6,7 @@ import { useState } from "react";
 import { type Archival, ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
 import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ArchivalProjects, ArchivalState, ArchivalWorkflow, isRunning } from "./archival-parts.tsx";
 import { isLevel, levelNames } from "../../api/scope.ts";
@@ -29,15 +29,12 @@ export function Archivals({ orgId }: { readonly orgId: string }) {
   const archivals = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   const isAnyRunning = archivals.some(isRunning);
   if (isFollowing !== isAnyRunning) setFollowing(isAnyRunning);
-  const retry = () => void pages.refetch();
-  if (pages.error && archivals.length === 0) {
-    return <ErrorState error={pages.error} onRetry={retry} />;
-  }
-  if (pages.isPending) return <Loading what="Loading the archivals" />;
+  const state = <ReadState read={pages} what="Loading the archivals" />;
+  if (!pages.data || (pages.error && archivals.length === 0)) return state;
   if (archivals.length === 0) return <NoArchivals />;
   return (
     <div className="settings-sections">
-      {pages.error ? <ErrorState error={pages.error} isInline onRetry={retry} /> : null}
+      {state}
       <SettingsTable
         label="Archivals"
         columns={columns}

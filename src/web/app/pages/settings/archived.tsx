@@ -5,7 +5,7 @@ import { Archive } from "lucide-react";
 import { useState } from "react";
 import { ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
 import { useRpc } from "../../api/query.ts";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Identifier, KeyValue, Time } from "../../design/values.tsx";
 import {
   ArchivalEvents,
@@ -45,22 +45,18 @@ const followMs = 2_000;
 
 function ArchivalFollowed({ scope }: Pick<ArchivedProps, "scope">) {
   const [isFollowing, setFollowing] = useState(true);
-  const { data, error, refetch } = useRpc(
+  const answer = useRpc(
     ArchivalService.method.getArchival,
     { scopeType: scope.level, scopeId: scope.id },
     { refreshMs: isFollowing && followMs },
   );
-  const archival = data?.data;
+  const archival = answer.data?.data;
   const isUnfinished = archival === undefined || isRunning(archival);
   if (isFollowing !== isUnfinished) setFollowing(isUnfinished);
   return (
     <section className="archival" aria-label="Progress of the archival">
-      {error ? <ErrorState error={error} isInline onRetry={() => void refetch()} /> : null}
-      {archival === undefined ? (
-        error ? null : (
-          <Loading what="Loading the progress" />
-        )
-      ) : (
+      <ReadState read={answer} what="Loading the progress" isInline />
+      {archival === undefined ? null : (
         <>
           <ArchivalProjects archival={archival} />
           <ArchivalEvents archival={archival} />

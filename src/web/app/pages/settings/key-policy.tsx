@@ -4,7 +4,7 @@ import { useState } from "react";
 import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -25,11 +25,8 @@ export function KeyPolicy({ orgId }: { readonly orgId: string }) {
       showToast({ text: "The policy holds from now on.", tone: "good" });
     },
   });
-  if (policy.error && !policy.data) {
-    return <ErrorState error={policy.error} onRetry={() => void policy.refetch()} />;
-  }
   const data = policy.data?.data;
-  if (!data) return <Loading what="Loading the policy" />;
+  if (!data) return <ReadState read={policy} what="Loading the policy" />;
   const shown = draft ?? data.permissions;
   return (
     <div className="settings-sections">

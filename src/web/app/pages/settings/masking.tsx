@@ -9,7 +9,7 @@ import { Button } from "../../design/button.tsx";
 import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { formatCounted } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { Time } from "../../design/values.tsx";
@@ -49,10 +49,9 @@ const detectors: readonly (readonly [name: string, label: string])[] = [
 const replacementLengthMax = 100;
 
 export function MaskingSettings({ projectId }: { readonly projectId: string }) {
-  const { data, error, refetch } = useRpc(method.getMasking, { projectId });
-  const masking = data?.data;
-  if (error && !masking) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!masking) return <Loading what="Loading the masking" />;
+  const answer = useRpc(method.getMasking, { projectId });
+  const masking = answer.data?.data;
+  if (!masking) return <ReadState read={answer} what="Loading the masking" />;
   // A form of its own for each stored state, so that it shows what is stored.
   const key = JSON.stringify(toStored(masking.rules));
   return <MaskingForm key={key} projectId={projectId} masking={masking} />;

@@ -9,7 +9,7 @@ import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Select } from "../../design/input.tsx";
 import { Dialog, Drawer } from "../../design/overlay.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ErrorState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -28,9 +28,8 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
   const { data: roleList } = useRpc(method.listRoles, {}, { staleMs: 60_000 });
   const roles = (roleList?.data ?? []).filter(({ levels }) => levels.includes(scope.level));
   const rows = members.data?.pages.flatMap(({ data }) => data) ?? [];
-  if (members.error && !members.data) {
-    return <ErrorState error={members.error} onRetry={() => void members.refetch()} />;
-  }
+  const state = <ReadState read={members} what="Loading members" />;
+  if (!members.data) return state;
   return (
     <div className="settings-sections">
       <div className="settings-acts">
@@ -42,21 +41,17 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
         <Button onClick={() => setOpen("roles")}>What the roles permit</Button>
       </div>
       <ReadOnlyNote method={method.updateMember} scope={scope} />
-      {members.isPending ? <Loading what="Loading members" /> : null}
-      {rows.length === 0 && !members.isPending ? (
+      {rows.length === 0 ? (
         <EmptyState icon={<Users />} title="No members here">
           People with a role above this scope have access too.
           {may(method.addMember)
             ? " Add a person by e-mail to give a role in this scope alone."
             : null}
         </EmptyState>
-      ) : null}
-      {rows.length > 0 ? (
+      ) : (
         <MemberTable scope={scope} rows={rows} roles={roles} onRemove={setLeaving} />
-      ) : null}
-      {members.error ? (
-        <ErrorState error={members.error} isInline onRetry={() => void members.refetch()} />
-      ) : null}
+      )}
+      {state}
       {members.hasNextPage ? (
         <Button onClick={() => void members.fetchNextPage()}>Show more members</Button>
       ) : null}

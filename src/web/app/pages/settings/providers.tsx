@@ -11,7 +11,7 @@ import { useRpcPages } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
-import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
+import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
@@ -43,10 +43,8 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
         ) : null}
       </div>
       <ReadOnlyNote method={method.createProviderCredential} scope={scope} />
-      {list.error ? (
-        <ErrorState error={list.error} onRetry={() => void list.refetch()} />
-      ) : list.isPending ? (
-        <Loading what="Loading providers" />
+      {list.error || !list.data ? (
+        <ReadState read={list} what="Loading providers" />
       ) : rows.length === 0 ? (
         <EmptyState title="No provider of its own">
           This {levelNames[scope.level]} uses the providers of the scopes above it and of the

@@ -14,7 +14,7 @@ import { Button } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { formatCounted, formatTime } from "../../design/format.ts";
 import { TextField } from "../../design/fields.tsx";
-import { ErrorState, Loading, ReadState } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { toMs } from "../../api/scope.ts";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -25,10 +25,9 @@ const { method } = RetentionService;
 const daysMax = 3_650;
 
 export function RetentionSettings({ projectId }: { readonly projectId: string }) {
-  const { data, error, refetch } = useRpc(method.getRetention, { projectId });
-  const retention = data?.data;
-  if (error && !retention) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!retention) return <Loading what="Loading the retention" />;
+  const answer = useRpc(method.getRetention, { projectId });
+  const retention = answer.data?.data;
+  if (!retention) return <ReadState read={answer} what="Loading the retention" />;
   return (
     <div className="settings-sections">
       <RetentionForm key={retention.days ?? 0} projectId={projectId} days={retention.days} />

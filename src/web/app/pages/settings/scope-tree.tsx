@@ -16,7 +16,7 @@ import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { faultOf } from "../charts/faults.ts";
 import { OtherFault } from "./other-fault.tsx";
 import { useSignIn } from "../../session/sign-in-state.ts";
@@ -60,10 +60,7 @@ export function ScopeTree({ chosen, onChoose }: ScopeTreeProps) {
   const mayCreate = grants.some(({ scopeType }) => scopeType === "system");
   return (
     <nav ref={tree} className="scope-tree" aria-label="Scopes">
-      {orgs.error ? (
-        <ErrorState error={orgs.error} isInline onRetry={() => void orgs.refetch()} />
-      ) : null}
-      {orgs.isPending ? <Loading what="Loading the organizations" /> : null}
+      <ReadState read={orgs} what="Loading the organizations" isInline />
       <ul>
         {(orgs.data?.data ?? []).map(({ id, name }) => (
           <Node key={id} scope={{ level: "org", id }} name={name} {...shared} />
