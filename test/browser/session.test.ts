@@ -302,6 +302,23 @@ describe("a session", () => {
     });
   });
 
+  test("adds the chosen event to a new dataset", async () => {
+    const { page, findings } = await app.open(pathOf("oldest", "?event=oldest-answer"));
+    await isChosen(page, "answer");
+    await page.keyboard.press("d");
+    const dialog = page.getByRole("dialog", { name: "Add to dataset" });
+
+    await dialog.getByRole("textbox", { name: "Name" }).fill("good answers");
+    expect(await findings()).toEqual([]);
+    await dialog.getByRole("button", { name: "Add 1 event" }).click();
+
+    await page.getByText("1 event added to “good answers”.").waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect(await app.call("GET", "/v1/datasets?name=good answers")).toMatchObject({
+      datasets: [{ name: "good answers", num_datapoints: 1 }],
+    });
+  });
+
   test("takes no feedback and no score of a viewer", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, findings } = await app.open(pathOf("oldest", "?event=oldest-answer&tab=scores"), {

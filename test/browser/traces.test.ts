@@ -489,6 +489,31 @@ describe("selected rows", () => {
     expect(await app.call("GET", "/v1/queues")).toMatchObject({ queues: [{ name: "to-review" }] });
   });
 
+  test("are among the datapoints of a dataset that was seen a moment before", async () => {
+    await app.call("POST", "/v1/datasets", { name: "seen before" });
+    const { page } = await app.open(tracesPath("?tab=events&kind=model"));
+    const event = page.getByRole("row").filter({ hasText: "answer" }).first();
+    await event.waitFor();
+    await page.getByRole("link", { name: "Datasets" }).click();
+    await page.getByRole("row").filter({ hasText: "seen before" }).click();
+    await page.getByText("No datapoints yet").waitFor();
+    await page.goBack();
+    await page.goBack();
+    await event.waitFor();
+    for (const key of ["j", "x"]) await page.keyboard.press(key);
+    await page.getByRole("button", { name: "Add to dataset" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("combobox").selectOption({ label: "seen before" });
+    await dialog.getByRole("button", { name: "Add 1 event" }).click();
+    await page.getByText("1 event added to “seen before”.").waitFor();
+
+    await page.goForward();
+    await page.goForward();
+
+    await page.getByText("1 datapoint in version").waitFor();
+    await page.getByRole("grid", { name: "Datapoints" }).getByRole("row").nth(1).waitFor();
+  });
+
   test("go into the new dataset that a failed attempt has made", async () => {
     const { page } = await app.open(tracesPath("?tab=events&kind=model"));
     await page.getByRole("row").filter({ hasText: "answer" }).first().waitFor();

@@ -4,7 +4,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Braces, Database, Ellipsis, Filter, Link as LinkIcon, Play, Terminal } from "lucide-react";
 import { useState } from "react";
-import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
 import { GenerationService } from "../../../../../gen/waggle/v1/generation_pb.js";
 import { pageAddress, useCurrentProjectId } from "../../api/project.ts";
@@ -14,7 +13,7 @@ import { showToast } from "../../design/toast.tsx";
 import { copyText } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
-import { AddToDataset } from "./add-to-dataset.tsx";
+import { AddDialog, mayAddTo } from "../traces/add-dialog.tsx";
 import { rawJson } from "./event-content.tsx";
 import type { SessionEvent } from "./session-event.ts";
 
@@ -76,7 +75,7 @@ export function EventActions({ event, payload }: EventActionsProps) {
         keys: "p",
         run: openPlayground,
       },
-    may(DatapointService.method.createDatapointsFromEvents) && {
+    mayAddTo(may, "dataset") && {
       id: "dataset",
       label: "Add to a dataset",
       icon: <Database />,
@@ -100,7 +99,14 @@ export function EventActions({ event, payload }: EventActionsProps) {
         trigger={<IconButton label="More for this event" icon={<Ellipsis />} size="small" />}
         items={acts.map(({ id, run, ...item }) => ({ ...item, key: id, onSelect: run }))}
       />
-      {isAdding ? <AddToDataset eventId={event.id} onClose={() => setAdding(false)} /> : null}
+      {isAdding ? (
+        <AddDialog
+          target="dataset"
+          eventIds={[event.id]}
+          things="1 event"
+          onClose={() => setAdding(false)}
+        />
+      ) : null}
     </>
   );
 }

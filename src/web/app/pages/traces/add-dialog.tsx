@@ -9,7 +9,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { callRpc } from "../../api/transport.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState, Loading } from "../../design/states.tsx";
+import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
 import { listedMax, unlistedNote } from "../datasets/listed.ts";
@@ -20,7 +20,7 @@ export type AddDialogProps = {
   /** The events in words, such as `3 sessions`. */
   readonly things: string;
   readonly onClose: () => void;
-  readonly onDone: () => void;
+  readonly onDone?: () => void;
 };
 
 type Named = { readonly id: string; readonly name: string };
@@ -31,6 +31,12 @@ const methods = {
     create: DatasetService.method.createDataset,
   },
   queue: { add: QueueService.method.updateQueue, create: QueueService.method.createQueue },
+} as const;
+
+/** Services whose answers the addition makes old. */
+const changedServices = {
+  dataset: [DatasetService, DatapointService],
+  queue: [QueueService],
 } as const;
 
 /** Returns whether a person may put events into a dataset or queue. */
@@ -45,7 +51,7 @@ const isNew = "";
 export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDialogProps) {
   const may = useMay();
   const mayCreate = may(methods[target].create);
-  const { found: all, note, error: listError, refetch } = useTargets(target);
+  const { found: all, note, asked } = useTargets(target);
   const found = may(methods[target].add) ? all : all && [];
   const [chosen, setChosen] = useState<string>();
   const [name, setName] = useState("");
@@ -63,11 +69,13 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
       return addEvents({ ...addition, id: made.current.id });
     },
     onSuccess: (addedTo) => {
-      void queryClient.invalidateQueries({ queryKey: [serviceOf(target)] });
+      for (const { typeName } of changedServices[target]) {
+        void queryClient.invalidateQueries({ queryKey: [typeName] });
+      }
       const label = found?.find((one) => one.id === addedTo)?.name ?? name.trim();
       showToast({ text: `${things} added to “${label}”.` });
       onClose();
-      onDone();
+      onDone?.();
     },
   });
   const isComplete = id !== isNew || (mayCreate && name.trim() !== "");
@@ -89,8 +97,7 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
         }
       }
     >
-      {listError ? <ErrorState error={listError} onRetry={() => void refetch()} isInline /> : null}
-      {found === undefined && !listError ? <Loading what="Looking for them" /> : null}
+      <ReadState read={asked} what="Looking for them" isInline />
       {found === undefined ? null : (
         <>
           <SelectField
@@ -128,11 +135,7 @@ function useTargets(target: AddDialogProps["target"]) {
     ? datasets.data?.datasets
     : queues.data?.queues;
   const note = unlistedNote(datasets.data);
-  return { found, note, error: asked.error, refetch: asked.refetch };
-}
-
-function serviceOf(target: AddDialogProps["target"]): string {
-  return target === "dataset" ? DatasetService.typeName : QueueService.typeName;
+  return { found, note, asked };
 }
 
 type Addition = {
