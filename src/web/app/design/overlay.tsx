@@ -10,12 +10,21 @@ import { Button, type ButtonProps, IconButton } from "./button.tsx";
 import { useEscape } from "./escape.ts";
 import { TextField } from "./fields.tsx";
 import { useFocusReturn } from "./focus-return.ts";
-import { ErrorState } from "./states.tsx";
+import { OtherFault } from "./other-fault.tsx";
 import "./overlay.css";
 
-export type DialogAct = Pick<ButtonProps, "variant" | "disabled" | "busyLabel"> & {
+/** A call that changes something: whether it is under way, and why it failed. */
+type Change = { readonly isPending: boolean; readonly error: ApiError | null };
+
+export type DialogAct = Pick<ButtonProps, "variant" | "disabled"> & {
   readonly label: string;
+  /** Label while the change is under way. */
+  readonly busyLabel: string;
   readonly run: () => void;
+  /** The change that it makes, whose error stands below the content. */
+  readonly change: Change;
+  /** Fields of the content that show themselves what the error says about them. */
+  readonly fields?: readonly string[];
   /** Makes the content a form, so that Enter in one of its fields runs the act too. */
   readonly isForm?: boolean;
 };
@@ -48,6 +57,7 @@ export function Dialog(props: DialogProps) {
     if (!isSticky) onClose();
   };
   const onEscapeKeyDown = useEscape(isOpen, close);
+  const fault = act && <OtherFault error={act.change.error} fields={act.fields} />;
   const body = {
     className: "dialog-body",
     onInput: (event: SyntheticEvent) => isText(event) && setTyped(true),
@@ -77,12 +87,16 @@ export function Dialog(props: DialogProps) {
               <div className="dialog-description">{description}</div>
             </Primitive.Description>
           )}
-          {children === undefined ? null : act?.isForm === true ? (
+          {act?.isForm === true ? (
             <form {...body} id={formId} onSubmit={(event) => submit(event, act.run)}>
               {children}
+              {fault}
             </form>
           ) : (
-            <div {...body}>{children}</div>
+            <div {...body}>
+              {children}
+              {fault}
+            </div>
           )}
           {actions === undefined ? null : <footer>{actions}</footer>}
         </Primitive.Content>
@@ -98,12 +112,17 @@ type ActButtonsProps = {
 };
 
 function ActButtons({ act, formId, onClose }: ActButtonsProps) {
-  const { label, run, isForm, ...rest } = act;
+  const { label, busyLabel, run, change, isForm, variant = "primary", disabled } = act;
   const does = isForm === true ? { type: "submit" as const, form: formId } : { onClick: run };
   return (
     <>
       <Button onClick={onClose}>Cancel</Button>
-      <Button variant="primary" {...rest} {...does}>
+      <Button
+        variant={variant}
+        disabled={disabled}
+        busyLabel={change.isPending && busyLabel}
+        {...does}
+      >
         {label}
       </Button>
     </>
@@ -192,18 +211,9 @@ export type ConfirmDialogProps = Pick<DialogProps, "isOpen" | "onClose" | "title
   /** Name that must be typed first; for what destroys and cannot be undone. */
   readonly typedName?: string;
   /** The change that it confirms. */
-  readonly change: { readonly isPending: boolean; readonly error: ApiError | null };
+  readonly change: Change;
   readonly onConfirm: () => void;
 };
-
-/** Asks for a name, whose marks of direction do not turn the words around it. */
-export function TypeName({ name }: { readonly name: string }) {
-  return (
-    <>
-      Type “<bdi>{name}</bdi>” to confirm
-    </>
-  );
-}
 
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { isOpen = true, action, busyLabel, change, typedName, onConfirm, ...rest } = props;
@@ -212,6 +222,12 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   // The error of an earlier try, which may have been about something else.
   const [earlier, setEarlier] = useState(error);
   if (!isOpen && earlier !== error) setEarlier(error);
+  // Marks of direction in the name do not turn the words around it.
+  const label = (
+    <>
+      Type “<bdi>{typedName}</bdi>” to confirm
+    </>
+  );
   return (
     <Dialog
       {...rest}
@@ -221,14 +237,14 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
         label: action,
         variant: "danger",
         disabled: typedName !== undefined && typed !== typedName,
-        busyLabel: isPending && busyLabel,
+        busyLabel,
         run: onConfirm,
+        change: { isPending, error: error === earlier ? null : error },
       }}
     >
-      {typedName === undefined ? undefined : (
-        <TextField label={<TypeName name={typedName} />} value={typed} onChange={setTyped} />
+      {typedName === undefined ? null : (
+        <TextField label={label} value={typed} onChange={setTyped} />
       )}
-      {error && error !== earlier ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }

@@ -6,7 +6,7 @@ import { FilterBar } from "../../design/filter-bar.tsx";
 import { SelectField, TextAreaField, TextField } from "../../design/fields.tsx";
 import { Field } from "../../design/input.tsx";
 import { measureFields } from "../charts/catalogue.ts";
-import { faultOf } from "../charts/faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import { FieldPicker } from "../charts/field-picker.tsx";
 import { aggregationOf, type Draft, withMeasure } from "./draft.ts";
 import { TargetFields } from "./target-fields.tsx";

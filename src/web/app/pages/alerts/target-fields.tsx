@@ -4,7 +4,7 @@ import type { ApiError } from "../../api/errors.ts";
 import { TextField } from "../../design/fields.tsx";
 import { Checkbox } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
-import { faultOf } from "../charts/faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import type { Draft, TargetDraft } from "./draft.ts";
 
 export type TargetFieldsProps = {

@@ -9,7 +9,6 @@ import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
 
 export type DashboardMenuProps = {
@@ -101,8 +100,6 @@ function NameDialog({ dashboard, onClose, onDone }: NameDialogProps) {
   };
   const create = useRpcMutation(DashboardService.method.createDashboard, options);
   const update = useRpcMutation(DashboardService.method.updateDashboard, options);
-  const isBusy = create.isPending || update.isPending;
-  const error = create.error ?? update.error;
   const save = (): void => {
     if (dashboard) update.mutate({ dashboardId: dashboard.id, dashboard: { name } });
     else create.mutate({ dashboard: { name } });
@@ -116,13 +113,12 @@ function NameDialog({ dashboard, onClose, onDone }: NameDialogProps) {
         label: dashboard ? "Rename" : "Create dashboard",
         isForm: true,
         disabled: name.trim() === "",
-        busyLabel: isBusy && "Saving…",
+        busyLabel: "Saving…",
         run: save,
+        change: dashboard ? update : create,
       }}
     >
       <TextField label="Name" autoFocus maxLength={256} value={name} onChange={setName} />
-
-      {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }

@@ -9,7 +9,7 @@ import { Field, Select } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { useAnswer } from "./chart-answer.tsx";
-import { faultOf } from "./faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import { FieldPicker } from "./field-picker.tsx";
 import { MeasureRow } from "./measure-row.tsx";
 import { type ChartKind, needsSplit, type Question } from "./question.ts";

@@ -5,7 +5,6 @@ import { type Dataset, DatasetService } from "../../../../../gen/waggle/v1/datas
 import { useRpcMutation } from "../../api/query.ts";
 import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 
 export type DatasetNameDialogProps = {
   /** The dataset to rename; without it a new one is made. */
@@ -30,7 +29,6 @@ export function DatasetNameDialog({ dataset, onClose, onCreated }: DatasetNameDi
     dataset
       ? update.mutate({ datasetId: dataset.id, name, description })
       : create.mutate({ name, ...(description !== "" && { description }) });
-  const error = create.error ?? update.error;
   return (
     <Dialog
       onClose={onClose}
@@ -40,8 +38,9 @@ export function DatasetNameDialog({ dataset, onClose, onCreated }: DatasetNameDi
         label: dataset ? "Save dataset" : "Create dataset",
         isForm: true,
         disabled: name.trim() === "",
-        busyLabel: (create.isPending || update.isPending) && "Saving",
+        busyLabel: "Saving",
         run: submit,
+        change: dataset ? update : create,
       }}
     >
       <TextField label="Name" maxLength={256} value={name} onChange={setName} />
@@ -51,7 +50,6 @@ export function DatasetNameDialog({ dataset, onClose, onCreated }: DatasetNameDi
         value={description}
         onChange={setDescription}
       />
-      {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }

@@ -7,7 +7,6 @@ import { readFile, saveFile } from "../../api/file.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { formatBytes } from "../../design/format.ts";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { showToast } from "../../design/toast.tsx";
 
@@ -24,13 +23,13 @@ export function ExportDialog({ dataset, onClose }: ExportDialogProps) {
   const projectId = useCurrentProjectId();
   const [format, setFormat] = useState<Format>("jsonl");
   const [bytes, setBytes] = useState<number>();
-  const [error, setError] = useState<ApiError>();
+  const [error, setError] = useState<ApiError | null>(null);
   const leaving = useRef<AbortController>(undefined);
   useEffect(() => () => leaving.current?.abort(), []);
   const run = async (): Promise<void> => {
     const controller = new AbortController();
     leaving.current = controller;
-    setError(undefined);
+    setError(null);
     setBytes(0);
     try {
       const file = await readFile({
@@ -56,8 +55,9 @@ export function ExportDialog({ dataset, onClose }: ExportDialogProps) {
       width="narrow"
       act={{
         label: "Export dataset",
-        busyLabel: bytes !== undefined && "Exporting",
+        busyLabel: "Exporting",
         run: () => void run(),
+        change: { isPending: bytes !== undefined, error },
       }}
     >
       <div className="form">
@@ -70,7 +70,6 @@ export function ExportDialog({ dataset, onClose }: ExportDialogProps) {
         <p className="soft" role="status">
           {bytes === undefined ? "" : `${formatBytes(bytes)} have arrived.`}
         </p>
-        {error ? <ErrorState error={error} isInline /> : null}
       </div>
     </Dialog>
   );

@@ -10,7 +10,6 @@ import { FilterBar } from "../../design/filter-bar.tsx";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { formatCounted } from "../../design/format.ts";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { boundsOf, type TimeRange } from "../../design/time-range.ts";
 import { showToast } from "../../design/toast.tsx";
@@ -46,7 +45,6 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
     },
   });
   const count = found.data?.count;
-  const error = add.error ?? found.error;
   return (
     <Dialog
       onClose={onClose}
@@ -56,8 +54,9 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
       act={{
         label: count === undefined ? "Add events" : `Add ${formatCounted(count, "event")}`,
         disabled: count === undefined || count === 0,
-        busyLabel: add.isPending && "Adding",
+        busyLabel: "Adding",
         run: () => add.mutate({ ...chosen, selectAll: true, datasetId }),
+        change: { isPending: add.isPending, error: add.error ?? found.error },
       }}
     >
       <div className="form">
@@ -69,7 +68,6 @@ export function FromEventsDialog({ datasetId, onClose }: FromEventsDialogProps) 
           {found.isPending ? "Counting events…" : null}
           {count === undefined ? null : `Matching: ${formatCounted(count, "event")}`}
         </p>
-        {error ? <ErrorState error={error} isInline /> : null}
       </div>
     </Dialog>
   );

@@ -4,7 +4,6 @@ import { DatapointService } from "../../../../../gen/waggle/v1/datapoint_pb.js";
 import { DatasetService } from "../../../../../gen/waggle/v1/dataset_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { DatapointForm, useDatapointForm } from "./datapoint-form.tsx";
 
@@ -35,12 +34,12 @@ export function NewDatapointDialog({ datasetId, onClose }: NewDatapointDialogPro
       act={{
         label: "Add datapoint",
         disabled: form.content === undefined,
-        busyLabel: create.isPending && "Adding",
+        busyLabel: "Adding",
         run: submit,
+        change: create,
       }}
     >
       <DatapointForm form={form} onSubmit={submit} />
-      {create.error ? <ErrorState error={create.error} isInline /> : null}
     </Dialog>
   );
 }

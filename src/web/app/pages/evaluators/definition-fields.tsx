@@ -6,7 +6,7 @@ import { FilterBar } from "../../design/filter-bar.tsx";
 import { SelectField, TextAreaField, TextField } from "../../design/fields.tsx";
 import { Switch } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
-import { faultOf } from "../charts/faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import { type Draft, starters, typeNames } from "./draft.ts";
 import { useEventFields } from "../traces/event-fields.ts";
 

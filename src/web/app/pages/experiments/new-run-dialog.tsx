@@ -12,7 +12,7 @@ import { useChange, useRpc } from "../../api/query.ts";
 import { callRpc } from "../../api/transport.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState, ReadState } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { listedMax, unlistedNote } from "../datasets/listed.ts";
 
 export type NewRunDialogProps = {
@@ -56,8 +56,9 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
         label: "Start run",
         isForm: true,
         disabled: values.prompt === "" || values.dataset === "",
-        busyLabel: start.isPending && "Starting",
+        busyLabel: "Starting",
         run: () => start.mutate(values),
+        change: start,
       }}
     >
       <ReadState read={promptList} what="Loading the prompts" isInline />
@@ -69,7 +70,6 @@ export function NewRunDialog({ onClose, onStarted }: NewRunDialogProps) {
         note={unlistedNote(datasetList.data)}
         onChange={change}
       />
-      {start.error ? <ErrorState error={start.error} isInline /> : null}
     </Dialog>
   );
 }

@@ -3,11 +3,9 @@
 
 import { useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
-import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
 import {
@@ -33,7 +31,7 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
   const [message, setMessage] = useState("");
   const [provider, setProvider] = useState<string>();
   const shownProvider = provider ?? column?.model.split("/")[0] ?? "";
-  const { save, isBusy, error, exists } = useSave(name.trim(), onClose);
+  const { save, change, exists } = useSave(name.trim(), onClose);
   const submit = () => {
     if (column) save({ provider: shownProvider, parameters: toParameters(draft, column), message });
   };
@@ -50,8 +48,9 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
       act={{
         label: exists ? "Save new version" : "Save prompt",
         disabled: !isReady,
-        busyLabel: isBusy && "Saving…",
+        busyLabel: "Saving…",
         run: submit,
+        change,
       }}
     >
       <TextField
@@ -85,7 +84,6 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
           {fault}
         </p>
       )}
-      {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }
@@ -124,11 +122,12 @@ function useSave(name: string, onClose: () => void) {
   };
   const create = useRpcMutation(method.createConfiguration, options);
   const update = useRpcMutation(method.updateConfiguration, options);
-  const error: ApiError | null = existing ? update.error : create.error;
   return {
     exists: existing !== undefined,
-    isBusy: create.isPending || update.isPending,
-    error,
+    change: {
+      isPending: create.isPending || update.isPending,
+      error: existing ? update.error : create.error,
+    },
     save: ({ provider, parameters, message }: Saved) => {
       const fields = { name, provider, parameters, ...(message !== "" && { message }) };
       if (existing) update.mutate({ ...fields, id: existing.id });

@@ -5,7 +5,6 @@ import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration
 import { useRpcMutation } from "../../api/query.ts";
 import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { emptyContent, toParameters } from "./prompt-content.ts";
 import "../../design/layout.css";
 
@@ -44,8 +43,9 @@ export function NewPromptDialog({ onClose, onCreated }: NewPromptDialogProps) {
         label: "Create prompt",
         isForm: true,
         disabled: [name, provider, model].some((value) => value.trim() === ""),
-        busyLabel: create.isPending && "Creating",
+        busyLabel: "Creating",
         run: submit,
+        change: create,
       }}
     >
       {fields.map(({ key, label, hint }) => (
@@ -63,7 +63,6 @@ export function NewPromptDialog({ onClose, onCreated }: NewPromptDialogProps) {
         value={text}
         onChange={(text) => setValues({ ...values, text })}
       />
-      {create.error ? <ErrorState error={create.error} isInline /> : null}
     </Dialog>
   );
 }

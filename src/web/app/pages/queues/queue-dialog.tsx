@@ -9,7 +9,6 @@ import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Switch } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { useEventFields } from "../traces/event-fields.ts";
 import "../../design/layout.css";
@@ -51,7 +50,6 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
     if (queue) update.mutate({ id: queue.id, ...toChanged(first, content) });
     else create.mutate(content);
   };
-  const error = create.error ?? update.error;
   return (
     <Dialog
       onClose={onClose}
@@ -59,8 +57,9 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
       act={{
         label: queue ? "Save queue" : "Create queue",
         disabled: name.trim() === "",
-        busyLabel: (create.isPending || update.isPending) && "Saving",
+        busyLabel: "Saving",
         run: submit,
+        change: queue ? update : create,
       }}
     >
       <div className="form">
@@ -87,7 +86,6 @@ export function QueueDialog({ queue, onClose, onSaved }: QueueDialogProps) {
           <p className="faint">Without a filter no event comes in by itself.</p>
         </section>
         <Switch label="Take new events" checked={enabled} onChange={setEnabled} />
-        {error ? <ErrorState error={error} isInline /> : null}
       </div>
     </Dialog>
   );

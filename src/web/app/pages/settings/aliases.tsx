@@ -12,8 +12,7 @@ import { Input } from "../../design/input.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { faultOf } from "../charts/faults.ts";
-import { OtherFault } from "./other-fault.tsx";
+import { faultOf } from "../../api/faults.ts";
 import { modelMethods } from "./provider-form.tsx";
 import { connectionScope, type ScopeRef } from "../../api/scope.ts";
 
@@ -122,9 +121,11 @@ function AliasForm({ scope, before, taken, onClose }: AliasFormProps) {
       act={{
         label: "Save alias",
         disabled: name.trim() === "" || isTaken || filled.length === 0,
-        busyLabel: put.isPending && "Saving…",
+        busyLabel: "Saving…",
         run: () =>
           put.mutate({ scope: connectionScope(scope), name: name.trim(), targets: filled }),
+        change: put,
+        fields: [...(before ? [] : ["name"]), "targets"],
       }}
     >
       {before ? null : (
@@ -144,7 +145,6 @@ function AliasForm({ scope, before, taken, onClose }: AliasFormProps) {
         error={faultOfTargets(put.error, put.variables?.targets ?? [])}
         onChange={setTargets}
       />
-      <OtherFault error={put.error} fields={[...(before ? [] : ["name"]), "targets"]} />
     </Dialog>
   );
 }

@@ -2,10 +2,8 @@
 
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
-import { TextField } from "../../design/fields.tsx";
 import { Checkbox } from "../../design/input.tsx";
-import { Dialog, TypeName } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
+import { ConfirmDialog } from "../../design/overlay.tsx";
 import { useArchive } from "./scope-changes.ts";
 import { levelBelow, levelNames, type ScopeRef } from "../../api/scope.ts";
 
@@ -19,38 +17,35 @@ export type ArchiveScopeProps = {
 export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeProps) {
   const what = levelNames[scope.level];
   const below = levelBelow[scope.level];
-  const [typed, setTyped] = useState("");
   const [withChildren, setWithChildren] = useState(false);
-  const { archive, isPending, error } = useArchive(scope, (archived) => {
+  const { archive, ...change } = useArchive(scope, (archived) => {
     onClose();
     onArchived(archived);
   });
   return (
-    <Dialog
+    <ConfirmDialog
       onClose={onClose}
-      width="narrow"
       title={`Archive ${name}`}
       description={
-        `Access to this ${what} and its keys ends at once; a workflow archives what is in it. ` +
-        "This cannot be undone."
+        <>
+          <p>
+            Access to this {what} and its keys ends at once; a workflow archives what is in it. This
+            cannot be undone.
+          </p>
+          {below === undefined ? null : (
+            <Checkbox
+              label={`Archive every ${levelNames[below]} in it too`}
+              checked={withChildren}
+              onChange={setWithChildren}
+            />
+          )}
+        </>
       }
-      act={{
-        label: `Archive ${what}`,
-        variant: "danger",
-        disabled: typed !== name,
-        busyLabel: isPending && "Archiving…",
-        run: () => archive(withChildren),
-      }}
-    >
-      {below === undefined ? null : (
-        <Checkbox
-          label={`Archive every ${levelNames[below]} in it too`}
-          checked={withChildren}
-          onChange={setWithChildren}
-        />
-      )}
-      {error ? <ErrorState error={error} isInline /> : null}
-      <TextField label={<TypeName name={name} />} value={typed} onChange={setTyped} />
-    </Dialog>
+      action={`Archive ${what}`}
+      busyLabel="Archiving…"
+      typedName={name}
+      change={change}
+      onConfirm={() => archive(withChildren)}
+    />
   );
 }

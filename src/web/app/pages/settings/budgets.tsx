@@ -26,12 +26,11 @@ import { EmptyState, ErrorState, formatDone, Progress, ReadState } from "../../d
 import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
 import { SecretDialog } from "../alerts/secret-dialog.tsx";
 import { TargetChoice } from "../alerts/target-fields.tsx";
-import { faultOf } from "../charts/faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
 import { BudgetKeyField } from "./budget-key-field.tsx";
 import { BudgetNotifications } from "./budget-notifications.tsx";
-import { OtherFault } from "./other-fault.tsx";
 import { toMs } from "../../api/scope.ts";
 
 const { method } = BudgetService;
@@ -185,7 +184,8 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
   };
   const create = useRpcMutation(method.createBudget, options);
   const update = useRpcMutation(method.updateBudget, options);
-  const { error, isPending } = before ? update : create;
+  const change = before ? update : create;
+  const { error } = change;
   const submit = () => {
     const fields = {
       amount: Number(amount),
@@ -204,8 +204,10 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
       act={{
         label: before ? "Save budget" : "Add budget",
         disabled: !isAmount(amount) || keyId === undefined,
-        busyLabel: isPending && "Saving…",
+        busyLabel: "Saving…",
         run: submit,
+        change,
+        fields: ["amount", "key_id", ...(target ? ["notification_details"] : [])],
       }}
     >
       <TextField
@@ -235,10 +237,6 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
           set={(change) => setTarget({ ...target, ...change })}
         />
       ) : null}
-      <OtherFault
-        error={error}
-        fields={["amount", "key_id", ...(target ? ["notification_details"] : [])]}
-      />
     </Dialog>
   );
 }

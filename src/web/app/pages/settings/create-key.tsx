@@ -8,8 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { Copy } from "../../design/values.tsx";
-import { faultOf } from "../charts/faults.ts";
-import { OtherFault } from "./other-fault.tsx";
+import { faultOf } from "../../api/faults.ts";
 import { type KeyKind, keyInput } from "./key-kinds.ts";
 import { PermissionsPicker } from "./permissions-picker.tsx";
 import type { ScopeRef } from "../../api/scope.ts";
@@ -55,8 +54,10 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
       act={{
         label: "Create key",
         disabled: !isReady,
-        busyLabel: create.isPending && "Creating…",
+        busyLabel: "Creating…",
         run: submit,
+        change: create,
+        fields: ["name", "expires_at"],
       }}
     >
       <TextField
@@ -85,7 +86,6 @@ function CreateForm({ kind, scope, onClose, onCreated }: CreateFormProps) {
           />
         </>
       ) : null}
-      <OtherFault error={create.error} fields={["name", "expires_at"]} />
     </Dialog>
   );
 }

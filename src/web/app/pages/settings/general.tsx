@@ -14,9 +14,9 @@ import { Identifier, KeyValue, Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useDraft } from "../../shell/drafts.ts";
-import { faultOf } from "../charts/faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import { ArchiveScope } from "./archive-scope.tsx";
-import { OtherFault } from "./other-fault.tsx";
+import { OtherFault } from "../../design/other-fault.tsx";
 import { useCreateBelow, useRename } from "./scope-changes.ts";
 import {
   levelBelow,
@@ -147,7 +147,7 @@ function CreateScope({ parent, onClose }: CreateScopeProps) {
   const below = levelBelow[parent.level] ?? "project";
   const what = levelNames[below];
   const [name, setName] = useState("");
-  const { create, isPending, error } = useCreateBelow(parent, () => {
+  const { create, ...change } = useCreateBelow(parent, () => {
     showToast({ text: `Created the ${what} “${name}”.`, tone: "good" });
     onClose();
   });
@@ -167,11 +167,18 @@ function CreateScope({ parent, onClose }: CreateScopeProps) {
         label: `Create ${what}`,
         isForm: true,
         disabled: name.trim() === "",
-        busyLabel: isPending && "Creating…",
+        busyLabel: "Creating…",
         run: submit,
+        change,
+        fields: ["name", "cluster_id"],
       }}
     >
-      <TextField label="Name" error={faultOf(error, "name")} value={name} onChange={setName} />
+      <TextField
+        label="Name"
+        error={faultOf(change.error, "name")}
+        value={name}
+        onChange={setName}
+      />
       {needsCluster ? (
         <TextField
           label="Cluster"
@@ -179,12 +186,11 @@ function CreateScope({ parent, onClose }: CreateScopeProps) {
             "Id of a configured cluster, “default” where none was configured. Empty: that of the " +
             "organization's other data planes."
           }
-          error={faultOf(error, "cluster_id")}
+          error={faultOf(change.error, "cluster_id")}
           value={cluster}
           onChange={setCluster}
         />
       ) : null}
-      <OtherFault error={error} fields={["name", "cluster_id"]} />
     </Dialog>
   );
 }

@@ -4,7 +4,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { MaskingRule } from "../../../../../gen/waggle/v1/masking_pb.js";
 import type { ApiError } from "../../api/errors.ts";
-import { faultOf } from "../charts/faults.ts";
+import { faultOf } from "../../api/faults.ts";
 import { fromValue, type Value } from "../datasets/to-value.ts";
 
 export type RuleDraft = {

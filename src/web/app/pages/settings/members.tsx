@@ -14,8 +14,7 @@ import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { memberScope, type ScopeRef } from "../../api/scope.ts";
-import { faultOf } from "../charts/faults.ts";
-import { OtherFault } from "./other-fault.tsx";
+import { faultOf } from "../../api/faults.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
 
 const { method } = MemberService;
@@ -171,8 +170,10 @@ function AddMember({ scope, roles, onClose }: AddMemberProps) {
       act={{
         label: "Add member",
         disabled: email.trim() === "" || chosen === "",
-        busyLabel: add.isPending && "Adding…",
+        busyLabel: "Adding…",
         run: () => add.mutate({ scope: memberScope(scope), email: email.trim(), role: chosen }),
+        change: add,
+        fields: ["email", "role"],
       }}
     >
       <TextField
@@ -189,7 +190,6 @@ function AddMember({ scope, roles, onClose }: AddMemberProps) {
         options={roles.map(({ name, title }) => ({ value: name, label: title }))}
         onChange={setRole}
       />
-      <OtherFault error={add.error} fields={["email", "role"]} />
     </Dialog>
   );
 }

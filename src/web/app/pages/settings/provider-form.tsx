@@ -10,8 +10,7 @@ import {
 import { useRpcMutation } from "../../api/query.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { faultOf } from "../charts/faults.ts";
-import { OtherFault } from "./other-fault.tsx";
+import { faultOf } from "../../api/faults.ts";
 import { connectionScope, type ScopeRef } from "../../api/scope.ts";
 
 const { method } = ProviderCredentialService;
@@ -82,7 +81,7 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
   };
   const create = useRpcMutation(method.createProviderCredential, options);
   const update = useRpcMutation(method.updateProviderCredential, options);
-  const { error, isPending } = before ? update : create;
+  const change = before ? update : create;
   const shown = [...(before ? [] : (["name"] as const)), ...(fieldsOf[provider] ?? [])];
   const submit = () => {
     const entries = shown.flatMap((name) => {
@@ -100,8 +99,10 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
       description="Secrets are stored encrypted and never shown again."
       act={{
         label: before ? "Save credentials" : "Add provider",
-        busyLabel: isPending && "Saving…",
+        busyLabel: "Saving…",
         run: submit,
+        change,
+        fields: shown.map(toApiName),
       }}
     >
       {before ? null : (
@@ -117,14 +118,13 @@ export function ProviderForm({ scope, before, onClose }: ProviderFormProps) {
           key={name}
           label={fieldLabels[name]}
           hint={hintOf(name, provider, before)}
-          error={faultOf(error, toApiName(name))}
+          error={faultOf(change.error, toApiName(name))}
           type={secretFields.includes(name) ? "password" : "text"}
           autoComplete={secretFields.includes(name) ? "new-password" : "off"}
           value={typed[name] ?? ""}
           onChange={(text) => setTyped({ ...typed, [name]: text })}
         />
       ))}
-      <OtherFault error={error} fields={shown.map(toApiName)} />
     </Dialog>
   );
 }

@@ -17,8 +17,7 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
-import { faultOf } from "../charts/faults.ts";
-import { OtherFault } from "./other-fault.tsx";
+import { faultOf } from "../../api/faults.ts";
 import { useSignIn } from "../../session/sign-in-state.ts";
 import {
   isLevel,
@@ -213,8 +212,10 @@ function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
         label: "Create organization",
         isForm: true,
         disabled: name.trim() === "",
-        busyLabel: create.isPending && "Creating…",
+        busyLabel: "Creating…",
         run: submit,
+        change: create,
+        fields: ["name"],
       }}
     >
       <TextField
@@ -223,7 +224,6 @@ function CreateOrganization({ onClose, onCreated }: CreateOrganizationProps) {
         value={name}
         onChange={setName}
       />
-      <OtherFault error={create.error} fields={["name"]} />
     </Dialog>
   );
 }

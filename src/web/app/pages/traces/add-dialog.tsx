@@ -9,7 +9,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { callRpc } from "../../api/transport.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState, ReadState } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
 import { listedMax, unlistedNote } from "../datasets/listed.ts";
@@ -92,8 +92,9 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
           label: `Add ${things}`,
           isForm: true,
           disabled: !isComplete,
-          busyLabel: add.isPending && "Adding…",
+          busyLabel: "Adding…",
           run: () => add.mutate(),
+          change: add,
         }
       }
     >
@@ -113,7 +114,6 @@ export function AddDialog({ target, eventIds, things, onClose, onDone }: AddDial
           {id === isNew && mayCreate ? (
             <TextField label="Name" autoFocus maxLength={256} value={name} onChange={setName} />
           ) : null}
-          {add.error ? <ErrorState error={add.error} isInline /> : null}
         </>
       )}
     </Dialog>

@@ -11,7 +11,6 @@ import { TextField } from "../../design/fields.tsx";
 import { Checkbox } from "../../design/input.tsx";
 import { Menu, type MenuItem } from "../../design/menu.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -187,7 +186,6 @@ function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
   };
   const create = useRpcMutation(method.createView, options);
   const update = useRpcMutation(method.updateView, options);
-  const { isPending, error } = view ? update : create;
   const save = (): void => {
     const fields = { name: name.trim(), shared: isShared };
     if (view) update.mutate({ viewId: view.id, view: fields });
@@ -202,8 +200,9 @@ function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
         label: view ? "Save" : "Save view",
         isForm: true,
         disabled: name.trim() === "",
-        busyLabel: isPending && "Saving…",
+        busyLabel: "Saving…",
         run: save,
+        change: view ? update : create,
       }}
     >
       <TextField
@@ -219,7 +218,6 @@ function ViewDialog({ view, search, onClose, onSaved }: ViewDialogProps) {
         checked={isShared}
         onChange={setShared}
       />
-      {error ? <ErrorState error={error} isInline /> : null}
     </Dialog>
   );
 }

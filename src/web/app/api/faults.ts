@@ -1,7 +1,7 @@
 // Faults of a form beside the field that they are about: the service names the field at the start
 // of its message. A trial of a metric names it within the metric.
 
-import type { ApiError } from "../../api/errors.ts";
+import type { ApiError } from "./errors.ts";
 
 /** Returns what the service says about a field or a part of it; undefined if that is not it. */
 export function faultOf(error: ApiError | null, field: string): string | undefined {
