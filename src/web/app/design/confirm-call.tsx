@@ -8,7 +8,9 @@ export type ConfirmCallProps<I extends DescMessage, O extends DescMessage> = Omi
   ConfirmDialogProps,
   "change" | "onConfirm"
 > &
-  Pick<RpcMutationOptions<O>, "changes" | "onDone"> & {
+  Pick<RpcMutationOptions<O>, "changes"> & {
+    /** Default `onClose`. */
+    readonly onDone?: RpcMutationOptions<O>["onDone"];
     readonly method: DescMethodUnary<I, O>;
     readonly input: MessageInitShape<I>;
   };
@@ -16,7 +18,7 @@ export type ConfirmCallProps<I extends DescMessage, O extends DescMessage> = Omi
 export function ConfirmCall<I extends DescMessage, O extends DescMessage>(
   props: ConfirmCallProps<I, O>,
 ) {
-  const { method, input, changes, onDone, ...dialog } = props;
+  const { method, input, changes, onDone = props.onClose, ...dialog } = props;
   const change = useRpcMutation(method, { changes, onDone });
   return <ConfirmDialog {...dialog} change={change} onConfirm={() => change.mutate(input)} />;
 }

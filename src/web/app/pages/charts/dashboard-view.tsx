@@ -116,7 +116,6 @@ export function DashboardView(props: DashboardViewProps) {
         method={ChartService.method.deleteChart}
         input={{ chartId: deleted?.id ?? "" }}
         changes={[ChartService.method.listCharts, DashboardService.method.listDashboards]}
-        onDone={() => setDeleted(undefined)}
       />
     </>
   );

@@ -1,15 +1,16 @@
 // One queue: how far it is, its events, and how far the reviewers agree.
 
 import { useNavigate, useRouter } from "@tanstack/react-router";
-import { Pencil, Play, Trash2 } from "lucide-react";
+import { Play } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 import { type QueueItem, QueueService } from "../../../../../gen/waggle/v1/queue_pb.js";
 import { toApiError } from "../../api/errors.ts";
 import { useMore, useRpc, useRpcPages } from "../../api/query.ts";
 import { Status } from "../../design/badge.tsx";
-import { Button, IconButton } from "../../design/button.tsx";
+import { Button } from "../../design/button.tsx";
 import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
+import { ItemActs } from "../../design/item-acts.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { showToast } from "../../design/toast.tsx";
@@ -98,22 +99,11 @@ export function QueuePage() {
               Review
             </Button>
           ) : null}
-          {!isGone && may(updateQueue) ? (
-            <IconButton
-              size="small"
-              label="Change queue"
-              icon={<Pencil />}
-              onClick={() => setDialog("edit")}
-            />
-          ) : null}
-          {!isGone && may(deleteQueue) ? (
-            <IconButton
-              size="small"
-              label="Delete queue"
-              icon={<Trash2 />}
-              onClick={() => setDialog("delete")}
-            />
-          ) : null}
+          <ItemActs
+            item="queue"
+            onChange={!isGone && may(updateQueue) && (() => setDialog("edit"))}
+            onDelete={!isGone && may(deleteQueue) && (() => setDialog("delete"))}
+          />
         </>
       }
     >

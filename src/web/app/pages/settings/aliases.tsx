@@ -1,6 +1,6 @@
 // Aliases: a name for a list of models, of which the next is asked when one fails.
 
-import { ArrowDown, ArrowUp, Pencil, Plus, Trash2, X } from "lucide-react";
+import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
 import { useState } from "react";
 import { type ModelAlias, ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
 import type { ApiError } from "../../api/errors.ts";
@@ -9,6 +9,7 @@ import { Button, IconButton } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { TextField } from "../../design/fields.tsx";
 import { Input } from "../../design/input.tsx";
+import { ItemActs } from "../../design/item-acts.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -51,22 +52,11 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
             <li key={alias.name}>
               <code>{alias.name}</code>
               <span className="alias-targets">{alias.targets.join(" → ")}</span>
-              {may(method.putModelAlias) ? (
-                <IconButton
-                  size="small"
-                  label={`Change ${alias.name}`}
-                  icon={<Pencil />}
-                  onClick={() => setOpen(alias)}
-                />
-              ) : null}
-              {may(method.deleteModelAlias) ? (
-                <IconButton
-                  size="small"
-                  label={`Delete ${alias.name}`}
-                  icon={<Trash2 />}
-                  onClick={() => setLeaving(alias)}
-                />
-              ) : null}
+              <ItemActs
+                item={alias.name}
+                onChange={may(method.putModelAlias) && (() => setOpen(alias))}
+                onDelete={may(method.deleteModelAlias) && (() => setLeaving(alias))}
+              />
             </li>
           ))}
         </ul>
@@ -89,7 +79,6 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
           method={method.deleteModelAlias}
           input={{ scope: connectionScope(scope), name: leaving.name }}
           changes={[method.listModelAliases, ...modelMethods]}
-          onDone={() => setLeaving(undefined)}
         />
       ) : null}
     </>

@@ -1,6 +1,6 @@
 // Budgets of a project: how much of each is used, as a bar; create, change, pause and delete.
 
-import { Pencil, Plus, Trash2, Wallet } from "lucide-react";
+import { Plus, Wallet } from "lucide-react";
 import { useState } from "react";
 import {
   type Budget,
@@ -10,7 +10,7 @@ import {
 import type { ApiError } from "../../api/errors.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Status, type Tone } from "../../design/badge.tsx";
-import { Button, IconButton } from "../../design/button.tsx";
+import { Button } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import {
   formatCost,
@@ -21,6 +21,7 @@ import {
 } from "../../design/format.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Checkbox, Switch } from "../../design/input.tsx";
+import { ItemActs } from "../../design/item-acts.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, formatDone, Progress, ReadState } from "../../design/states.tsx";
 import { type TargetDraft, targetOf, toTarget } from "../alerts/draft.ts";
@@ -91,7 +92,6 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
           method={method.deleteBudget}
           input={{ projectId, budgetId: leaving.id }}
           changes={[method.listBudgets]}
-          onDone={() => setLeaving(undefined)}
         />
       ) : null}
     </div>
@@ -132,22 +132,11 @@ function BudgetLine({ projectId, budget, may, onEdit, onRemove }: BudgetLineProp
             update.mutate({ projectId, budgetId: id, budget: { isActive: next } })
           }
         />
-        {may(method.updateBudget) ? (
-          <IconButton
-            size="small"
-            label={`Change budget: ${title}`}
-            icon={<Pencil />}
-            onClick={onEdit}
-          />
-        ) : null}
-        {may(method.deleteBudget) ? (
-          <IconButton
-            size="small"
-            label={`Delete budget: ${title}`}
-            icon={<Trash2 />}
-            onClick={onRemove}
-          />
-        ) : null}
+        <ItemActs
+          item={`budget: ${title}`}
+          onChange={may(method.updateBudget) && onEdit}
+          onDelete={may(method.deleteBudget) && onRemove}
+        />
       </div>
       <Progress
         label={`${formatCost(spent)} of ${formatCost(amount)}`}

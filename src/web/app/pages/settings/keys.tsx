@@ -207,7 +207,6 @@ function RevokeKey({ kind, scope, apiKey, onClose }: RevokeKeyProps) {
       method={kind.revoke}
       input={keyInput(kind, scope, input)}
       changes={[kind.list]}
-      onDone={onClose}
     />
   );
 }

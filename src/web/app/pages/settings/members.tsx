@@ -72,7 +72,6 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
           method={method.removeMember}
           input={{ scope: memberScope(scope), userId: leaving.userId }}
           changes={[method.listMembers]}
-          onDone={() => setLeaving(undefined)}
         />
       ) : null}
     </div>

@@ -1,7 +1,7 @@
 // Providers of models in a scope: credentials, whose secrets are written and never read, and
 // aliases, which stand for models in an order of fallbacks.
 
-import { Pencil, Plus, Trash2 } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import {
   type ProviderCredential,
@@ -9,8 +9,9 @@ import {
 } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
 import { useRpcPages } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
-import { Button, IconButton } from "../../design/button.tsx";
+import { Button } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
+import { ItemActs } from "../../design/item-acts.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -74,7 +75,6 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
           method={method.deleteProviderCredential}
           input={{ scope: connectionScope(scope), credentialId: leaving.credentialId }}
           changes={[method.listProviderCredentials, ...modelMethods]}
-          onDone={() => setLeaving(undefined)}
         />
       ) : null}
     </div>
@@ -110,24 +110,11 @@ function CredentialTable({ may, rows, onEdit, onRemove }: CredentialTableProps) 
       isMajor: true,
       className: "settings-row-acts",
       cell: (one) => (
-        <>
-          {may(method.updateProviderCredential) ? (
-            <IconButton
-              size="small"
-              label={`Change ${one.name}`}
-              icon={<Pencil />}
-              onClick={() => onEdit(one)}
-            />
-          ) : null}
-          {may(method.deleteProviderCredential) ? (
-            <IconButton
-              size="small"
-              label={`Delete ${one.name}`}
-              icon={<Trash2 />}
-              onClick={() => onRemove(one)}
-            />
-          ) : null}
-        </>
+        <ItemActs
+          item={one.name}
+          onChange={may(method.updateProviderCredential) && (() => onEdit(one))}
+          onDelete={may(method.deleteProviderCredential) && (() => onRemove(one))}
+        />
       ),
     },
   ];

@@ -103,7 +103,6 @@ function RetentionForm({ projectId, days }: RetentionFormProps) {
         method={method.putRetention}
         input={{ projectId, days: wanted }}
         changes={changes}
-        onDone={() => setAsking(false)}
       />
     </div>
   );
