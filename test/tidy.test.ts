@@ -364,6 +364,35 @@ function commentsOf(text: string): string[] {
   return comments;
 }
 
+describe("styles", () => {
+  /** Returns the classes that a file has rules for, whatever they stand in. */
+  function classesOf({ text }: SourceFile): ReadonlySet<string> {
+    const rules = text.replaceAll(/\/\*.*?\*\//gs, "").matchAll(/([^{}]+)\{/g);
+    const selectors = [...rules].flatMap(([, selector = ""]) => selector.split(","));
+    const alone = selectors.map((one) => /^\.([a-z][\w-]*)(\[[^\]]*\])*$/.exec(one.trim())?.[1]);
+    return new Set(alone.filter((name) => name !== undefined));
+  }
+
+  test("of a class stand in one file", () => {
+    // Styles of a page that was left stay: they would change another page's parts of the name.
+    const restyling = ["print.css", "forced-colors.css"];
+    const styles = listFiles("src/web/app", ".css").filter(
+      ({ path }) => !restyling.includes(basename(path)),
+    );
+    const places = styles.flatMap((file) =>
+      [...classesOf(file)].map((name) => ({ name, path: file.path })),
+    );
+    const byName = Map.groupBy(places, ({ name }) => name);
+
+    const got = [...byName]
+      .filter(([, found]) => found.length > 1)
+      .map(([name, found]) => `.${name}: ${found.map(({ path }) => path).join(", ")}`);
+
+    expect(styles.length).toBeGreaterThan(50);
+    expect(got).toEqual([]);
+  });
+});
+
 describe("comments", () => {
   test("are in plain English, subject first", () => {
     const files = [...code, ...listFiles("proto/waggle", ".proto")];

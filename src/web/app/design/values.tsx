@@ -105,8 +105,6 @@ export function Identifier({ value }: { readonly value: string }) {
   );
 }
 
-const copiedMs = 1_500;
-
 export type CopyProps = {
   readonly text: string | (() => string);
   /** The copied thing, such as `id` or `curl command`. */
@@ -114,24 +112,33 @@ export type CopyProps = {
 };
 
 export function Copy({ text, what }: CopyProps) {
-  const [isDone, setDone] = useState(false);
-  useEffect(() => {
-    if (!isDone) return undefined;
-    const timer = setTimeout(() => setDone(false), copiedMs);
-    return () => clearTimeout(timer);
-  }, [isDone]);
+  const { isCopied, copy } = useCopy(what);
   return (
     <IconButton
       className="copy"
       size="small"
-      label={isDone ? "Copied" : `Copy ${what}`}
-      icon={isDone ? <Check /> : <CopyIcon />}
+      label={isCopied ? "Copied" : `Copy ${what}`}
+      icon={isCopied ? <Check /> : <CopyIcon />}
       onClick={(event) => {
         event.stopPropagation();
-        void copyText(typeof text === "function" ? text() : text, what).then(setDone);
+        copy(typeof text === "function" ? text() : text);
       }}
     />
   );
+}
+
+const copiedMs = 1_500;
+
+/** Returns how a button copies a text, and whether it did so a moment ago. */
+export function useCopy(what: string) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = setTimeout(() => setCopied(false), copiedMs);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = (text: string): void => void copyText(text, what).then(setCopied);
+  return { isCopied, copy };
 }
 
 /** Copies a text; says so where the browser refuses. Resolves to whether it was copied. */

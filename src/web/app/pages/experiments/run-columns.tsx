@@ -75,7 +75,7 @@ function Scores({ runId }: { readonly runId: string }) {
   const text = scored.map((detail) => `${nameOf(detail)} ${formatScore(detail.aggregate)}`);
   if (scored.length === 0) return "–";
   return (
-    <span className="scores truncate" title={text.join("\n")}>
+    <span className="run-scores truncate" title={text.join("\n")}>
       {scored.slice(0, 4).map((detail) => (
         <span key={`${detail.metricName} ${detail.eventName}`}>
           <span className="faint">{nameOf(detail)}</span>{" "}

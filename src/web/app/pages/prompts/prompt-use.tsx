@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { Configuration } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { useCurrentProjectId } from "../../api/project.ts";
 import { Select } from "../../design/input.tsx";
-import { Copy } from "../../design/values.tsx";
+import { SnippetView } from "../../design/snippet-view.tsx";
 import { environments, toContent, variablesOf } from "./prompt-content.ts";
 
 export function PromptUse({ prompt }: { readonly prompt: Configuration }) {
@@ -32,27 +32,21 @@ export function PromptUse({ prompt }: { readonly prompt: Configuration }) {
           onChange={setEnvironment}
         />
       </div>
-      <Snippet title="Waggle's own call" text={curl("/chat", { project, ...body })} />
-      <Snippet title="As the API of OpenAI" text={curl("/v1/chat/completions", body)} />
+      <SnippetView
+        title="Waggle's own call"
+        code={curl("/chat", { project, ...body })}
+        what="call"
+      />
+      <SnippetView
+        title="As the API of OpenAI"
+        code={curl("/v1/chat/completions", body)}
+        what="call"
+      />
       <p className="soft">
         The template comes first, filled from inputs; then the messages of the call. The model and
         the parameters are those of the prompt unless the call has its own.
       </p>
     </div>
-  );
-}
-
-function Snippet({ title, text }: { readonly title: string; readonly text: string }) {
-  return (
-    <section className="section">
-      <div className="snippet-head">
-        <h2 className="section-title">{title}</h2>
-        <Copy text={text} what="call" />
-      </div>
-      <pre className="snippet" tabIndex={0} aria-label={title}>
-        {text}
-      </pre>
-    </section>
   );
 }
 

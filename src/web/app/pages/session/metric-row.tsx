@@ -84,7 +84,7 @@ function Why({ metricId, eventId }: { readonly metricId: string; readonly eventI
   const why = answer.data?.data;
   if (answer.error || !why) return <ReadState read={answer} what="Asking the evaluator" isInline />;
   return (
-    <div className="why" role="status">
+    <div className="metric-why" role="status">
       <p>{why.message}</p>
       <KeyValue
         isRow

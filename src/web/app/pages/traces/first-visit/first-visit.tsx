@@ -9,7 +9,7 @@ import { pageAddress, useCurrentProjectId } from "../../../api/project.ts";
 import { useRpc } from "../../../api/query.ts";
 import { Tabs } from "../../../design/tabs.tsx";
 import { KeyStep } from "./key-step.tsx";
-import { SnippetCode } from "./snippet-code.tsx";
+import { SnippetView } from "../../../design/snippet-view.tsx";
 import { createSnippets, keyPlaceholder, type Snippet } from "./snippets.ts";
 import "./first-visit.css";
 
@@ -65,9 +65,9 @@ export function FirstVisit({ arrived }: FirstVisitProps) {
                 />
                 {snippet.note === undefined ? null : <p>{snippet.note}</p>}
                 {snippet.install === undefined ? null : (
-                  <SnippetCode title="Install" code={snippet.install} what="command" />
+                  <SnippetView title="Install" code={snippet.install} what="command" />
                 )}
-                <SnippetCode
+                <SnippetView
                   title={snippet.file === "terminal" ? "Run" : snippet.file}
                   code={snippet.code}
                   what={snippet.file === "terminal" ? "command" : "program"}
