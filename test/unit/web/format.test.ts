@@ -1,7 +1,12 @@
 // Values as text.
 
 import { expect, test } from "vitest";
-import { formatDuration, formatScore, formatTime } from "../../../src/web/app/design/format.ts";
+import {
+  formatDuration,
+  formatScore,
+  formatTime,
+  formatValue,
+} from "../../../src/web/app/design/format.ts";
 
 test("a time has the 24 hours of the axes", () => {
   const got = formatTime(new Date(2026, 10, 27, 17, 5, 9).getTime());
@@ -27,4 +32,14 @@ test.each([
   [null, "–"],
 ])("the score %j is written %j", (score, want) => {
   expect(formatScore(score)).toBe(want);
+});
+
+test.each([
+  ["a text", "a text"],
+  [{ a: [1] }, '{\n  "a": [\n    1\n  ]\n}'],
+  [false, "false"],
+  [null, ""],
+  [undefined, ""],
+])("the value %j is written %j", (value, want) => {
+  expect(formatValue(value)).toBe(want);
 });

@@ -106,6 +106,12 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_000 ** power).toFixed(1)} ${units[power - 1] ?? "B"}`;
 }
 
+/** Formats any value: a text as it is, another as JSON in lines; nothing for an absent one. */
+export function formatValue(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
 /** Returns the number that a field holds; undefined if it is empty or no number. */
 export function toNumber(text: string): number | undefined {
   const value = Number(text);

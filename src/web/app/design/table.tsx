@@ -11,6 +11,7 @@ import { copyRows } from "./copy-rows.ts";
 import { Folded, useFolding } from "./folded.tsx";
 import { Checkbox } from "./input.tsx";
 import { revealRow } from "./reveal-row.ts";
+import { runAct } from "./run-act.ts";
 import { Loading } from "./states.tsx";
 import { TableHead } from "./table-head.tsx";
 import { type Column, type features, type GridTable, useGrid } from "./table-model.ts";
@@ -341,10 +342,7 @@ function useMoves<Item extends RowData>(
     active,
     setActive,
     onKeyDown: (event) => {
-      const act = event.target === event.currentTarget ? acts[event.key] : undefined;
-      if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      act();
+      if (event.target === event.currentTarget) runAct(event, acts);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { diffLines } from "../../design/diff-lines.ts";
+import { formatValue } from "../../design/format.ts";
 import { ReadState } from "../../design/states.tsx";
 import { TextDiff } from "../../design/text-diff.tsx";
 import { TextView } from "../../design/text-view.tsx";
@@ -57,5 +58,5 @@ export function ComparedOutputs({ baseId, newId }: ComparedOutputsProps) {
 function textOf(outputs: JsonObject | undefined): string {
   const { content, answer } = outputs ?? {};
   for (const text of [content, answer]) if (typeof text === "string") return text;
-  return outputs === undefined ? "" : JSON.stringify(outputs, null, 2);
+  return formatValue(outputs);
 }

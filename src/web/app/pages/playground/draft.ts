@@ -3,6 +3,7 @@
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Fields, isFields } from "../../design/chat-message.ts";
+import { formatValue } from "../../design/format.ts";
 
 export type DraftMessage = {
   readonly id: string;
@@ -97,9 +98,8 @@ export function toDraftMessages(value: unknown): readonly DraftMessage[] {
   if (!Array.isArray(value)) return [];
   return value.filter(isFields).map(({ role, content, ...rest }) => {
     const isText = typeof content === "string" || content === null || content === undefined;
-    const text = isText ? (content ?? "") : JSON.stringify(content, null, 2);
     return {
-      ...newMessage(typeof role === "string" ? role : "user", text),
+      ...newMessage(typeof role === "string" ? role : "user", formatValue(content)),
       ...(!isText && { isJson: true }),
       ...(Object.keys(rest).length > 0 && { rest: rest as JsonObject }),
     };

@@ -2,6 +2,7 @@
 // stay as they are.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { formatValue } from "../../design/format.ts";
 
 export type PromptMessage = {
   readonly role: string;
@@ -44,8 +45,8 @@ function toMessages(template: JsonValue | undefined): readonly PromptMessage[] {
   if (!Array.isArray(template)) return emptyContent.messages;
   return template.flatMap((message) => {
     if (typeof message !== "object" || message === null || Array.isArray(message)) return [];
-    const { role } = message;
-    const text = textOf(message);
+    const { role, content } = message;
+    const text = formatValue(content);
     return [{ role: typeof role === "string" ? role : "user", text, stored: message }];
   });
 }
@@ -54,15 +55,10 @@ function isText({ content }: JsonObject): boolean {
   return content === undefined || content === null || typeof content === "string";
 }
 
-function textOf({ content }: JsonObject): string {
-  if (content === undefined || content === null) return "";
-  return typeof content === "string" ? content : JSON.stringify(content, null, 2);
-}
-
 /** Returns a message to save; a part that the editor does not show stays as it is. */
 function fromMessage({ role, text, stored }: PromptMessage): JsonObject {
   if (!stored) return { role, content: text };
-  if (text === textOf(stored)) return { ...stored, role };
+  if (text === formatValue(stored["content"])) return { ...stored, role };
   return { ...stored, role, content: isText(stored) ? text : (JSON.parse(text) as JsonValue) };
 }
 

@@ -5,6 +5,7 @@ import { useRpc } from "../../api/query.ts";
 import { ReadState } from "../../design/states.tsx";
 import { TextDiff } from "../../design/text-diff.tsx";
 import { diffLines } from "../../design/diff-lines.ts";
+import { formatValue } from "../../design/format.ts";
 import { fromValue } from "../datasets/to-value.ts";
 
 export type PromptDiffProps = {
@@ -33,14 +34,9 @@ export function PromptDiff({ promptId, from, to }: PromptDiffProps) {
         lines={
           lines.length > 0
             ? lines.map(({ kind, text }) => ({ kind: kind as "same" | "added" | "removed", text }))
-            : diffLines(textOf(fromValue(before)), textOf(fromValue(after)))
+            : diffLines(formatValue(fromValue(before)), formatValue(fromValue(after)))
         }
       />
     </section>
   ));
-}
-
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

@@ -2,6 +2,7 @@
 
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
+import { toNumber } from "../../design/format.ts";
 
 export type Choice = { readonly label: string; readonly value: JsonValue };
 
@@ -34,8 +35,5 @@ export function choicesOf({ returnType, categories, scale }: Metric): readonly C
 
 /** Returns the score that was typed; undefined where it is none. */
 export function parseScore({ returnType }: Metric, text: string): JsonValue | undefined {
-  if (text.trim() === "") return undefined;
-  if (returnType !== "float") return text;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : undefined;
+  return returnType === "float" ? toNumber(text) : text.trim() || undefined;
 }

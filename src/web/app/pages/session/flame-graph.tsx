@@ -4,6 +4,7 @@
 
 import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from "react";
 import { formatCost, formatCount, formatDuration } from "../../design/format.ts";
+import { runAct } from "../../design/run-act.ts";
 import { Segments } from "../../design/tabs.tsx";
 import { FlameCanvas } from "./flame-canvas.tsx";
 import { colorSteps, type FlameColor, frameAt, layOutFlame, rowPx } from "./flame-layout.ts";
@@ -188,10 +189,5 @@ function useFlameKeys({ tree, root, selected, onSelect, zoomTo }: FlameKeys) {
     Escape: () => zoomTo(0),
     Home: () => select(root),
   };
-  return (event: KeyboardEvent): void => {
-    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : acts[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  };
+  return (event: KeyboardEvent): void => runAct(event, acts);
 }

@@ -6,10 +6,12 @@ import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
+import { formatValue } from "../../design/format.ts";
 import { Input, Select } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
+import { choicesOf, parseScore } from "../queues/score-choices.ts";
 import { textOf } from "./feedback-form.tsx";
 import { payloadMethod } from "./use-payload.ts";
 
@@ -26,13 +28,18 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
     changes: [payloadMethod, SessionService.method.listSessionSkeleton],
     onDone: () => showToast({ text: `Saved the score of ${metric.name}.` }),
   });
-  const score = parseScore(metric, typed);
+  // Numbers are typed, whatever their scale.
+  const choices = metric.returnType === "float" ? [] : choicesOf(metric);
+  const options = choices.map(({ label, value: one }) => ({ label, value: formatValue(one) }));
+  const score =
+    choices.length > 0
+      ? choices.find((one) => formatValue(one.value) === typed)?.value
+      : parseScore(metric, typed);
   const submit = (): void => {
     if (score === undefined || event.eventId === undefined) return;
     save.mutate({ eventId: event.eventId, metrics: { [metric.name]: score } });
   };
   const label = `Score of ${metric.name}`;
-  const options = optionsOf(metric);
   const criteria = metric.criteria === "" ? null : <p>{metric.criteria.slice(0, 600)}</p>;
   if (!mayScore) return <div className="human-score">{criteria}</div>;
   return (
@@ -45,7 +52,7 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
     >
       {criteria}
       <div>
-        {options ? (
+        {options.length > 0 ? (
           <Select
             isSmall
             aria-label={label}
@@ -75,24 +82,4 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
       {save.error ? <ErrorState error={save.error} isInline /> : null}
     </form>
   );
-}
-
-function optionsOf({ returnType, categories }: Metric) {
-  if (returnType === "boolean") {
-    return [
-      { value: "true", label: "Yes" },
-      { value: "false", label: "No" },
-    ];
-  }
-  if (returnType !== "categorical") return undefined;
-  return categories.map(({ category }) => ({ value: category, label: category }));
-}
-
-function parseScore({ returnType }: Metric, typed: string): string | number | boolean | undefined {
-  const text = typed.trim();
-  if (text === "") return undefined;
-  if (returnType === "boolean") return text === "true";
-  if (returnType !== "float") return text;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : undefined;
 }

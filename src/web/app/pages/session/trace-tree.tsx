@@ -6,6 +6,7 @@ import { type KeyboardEvent, useCallback, useEffect, useId, useMemo, useRef } fr
 import { formatDuration } from "../../design/format.ts";
 import { revealRow } from "../../design/reveal-row.ts";
 import "../../design/rows.css";
+import { runAct } from "../../design/run-act.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { type SessionTree, type TreeNode, visibleNodes } from "./session-tree.ts";
 import type { TimeAxis } from "./time-axis.ts";
@@ -169,10 +170,5 @@ function useTreeKeys({ tree, visible, place, selected, onSelect, folded, toggle 
     { id: "session.next", title: "Next event", group, keys: "j", run: () => move(place + 1) },
     { id: "session.back", title: "Previous event", group, keys: "k", run: () => move(place - 1) },
   ]);
-  return (event: KeyboardEvent): void => {
-    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : acts[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  };
+  return (event: KeyboardEvent): void => runAct(event, acts);
 }

@@ -5,7 +5,6 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { MaskingRule } from "../../../../../gen/waggle/v1/masking_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { faultOf } from "../../api/faults.ts";
-import { fromValue, type Value } from "../datasets/to-value.ts";
 
 export type RuleDraft = {
   readonly detectors: readonly string[];
@@ -123,9 +122,4 @@ export function toSample(text: string): JsonValue {
   } catch {
     return text;
   }
-}
-
-export function toText(sample: Value | undefined): string {
-  const value = fromValue(sample);
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

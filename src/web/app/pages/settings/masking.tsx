@@ -7,7 +7,7 @@ import { renewAnswers, useChange, useRpc, useRpcMutation } from "../../api/query
 import { callRpc } from "../../api/transport.ts";
 import { Button } from "../../design/button.tsx";
 import { TextAreaField, TextField } from "../../design/fields.tsx";
-import { formatCounted } from "../../design/format.ts";
+import { formatCounted, formatValue } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { TextView } from "../../design/text-view.tsx";
@@ -16,7 +16,7 @@ import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { type DraftState, useDraft } from "../../shell/drafts.ts";
-import { toValue } from "../datasets/to-value.ts";
+import { fromValue, toValue } from "../datasets/to-value.ts";
 import {
   faultInRules,
   mergeRules,
@@ -28,7 +28,6 @@ import {
   toRules,
   toSample,
   toStored,
-  toText,
 } from "./masking-rules.ts";
 
 const { method } = MaskingService;
@@ -279,7 +278,7 @@ function Trial({ projectId, rules }: TrialProps) {
         ) : null}
       </div>
       {preview.error ? <ErrorState error={preview.error} isInline /> : null}
-      {masked ? <TextView kind="mono" text={toText(masked.sample)} /> : null}
+      {masked ? <TextView kind="mono" text={formatValue(fromValue(masked.sample))} /> : null}
     </section>
   );
 }
