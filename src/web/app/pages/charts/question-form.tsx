@@ -4,8 +4,8 @@
 import { ChartColumn, ChartLine, ChartNoAxesColumn, Hash, Plus, Table2 } from "lucide-react";
 import { Button } from "../../design/button.tsx";
 import { FilterBar } from "../../design/filter-bar.tsx";
-import { TextField } from "../../design/fields.tsx";
-import { Field, Select } from "../../design/input.tsx";
+import { SelectField, TextField } from "../../design/fields.tsx";
+import { Field } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { useAnswer } from "./chart-answer.tsx";
@@ -171,17 +171,13 @@ function BucketField({ question, error, onChange }: PartProps) {
   const { kind, unit = "", bars = 24 } = question;
   if (kind === "time_series") {
     return (
-      <Field label="Buckets" error={error}>
-        {({ id, "aria-describedby": textId }) => (
-          <Select
-            id={id}
-            aria-describedby={textId}
-            value={unit}
-            options={units}
-            onChange={(next) => onChange({ unit: next })}
-          />
-        )}
-      </Field>
+      <SelectField
+        label="Buckets"
+        error={error}
+        value={unit}
+        options={units}
+        onChange={(next) => onChange({ unit: next })}
+      />
     );
   }
   if (kind !== "histogram") return null;

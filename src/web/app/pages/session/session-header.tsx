@@ -9,6 +9,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpcPages } from "../../api/query.ts";
 import { Button, IconButton } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
+import { MoreButton } from "../../design/more-button.tsx";
 import { Popover } from "../../design/popover.tsx";
 import { ReadState } from "../../design/states.tsx";
 import { Cost, Duration, Identifier, Time } from "../../design/values.tsx";
@@ -167,15 +168,7 @@ function CompareChoices({ sessionId }: { readonly sessionId: string }) {
           </li>
         ))}
       </ul>
-      {list.hasNextPage ? (
-        <Button
-          size="small"
-          busyLabel={list.isFetchingNextPage && "Loading…"}
-          onClick={() => void list.fetchNextPage()}
-        >
-          Show older sessions
-        </Button>
-      ) : null}
+      <MoreButton size="small" pages={list} label="Show older sessions" />
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { Archive } from "lucide-react";
 import { useState } from "react";
 import { type Archival, ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
 import { useRpcPages } from "../../api/query.ts";
-import { Button } from "../../design/button.tsx";
+import { MoreButton } from "../../design/more-button.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ArchivalProjects, ArchivalState, ArchivalWorkflow, isRunning } from "./archival-parts.tsx";
@@ -41,14 +41,7 @@ export function Archivals({ orgId }: { readonly orgId: string }) {
         rows={archivals}
         idOf={({ scopeId }) => scopeId}
       />
-      {pages.hasNextPage ? (
-        <Button
-          busyLabel={pages.isFetchingNextPage && "Loading…"}
-          onClick={() => void pages.fetchNextPage()}
-        >
-          Show more archivals
-        </Button>
-      ) : null}
+      <MoreButton pages={pages} label="Show more archivals" />
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { Button } from "../../design/button.tsx";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { Checkbox } from "../../design/input.tsx";
+import { MoreButton } from "../../design/more-button.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { Time } from "../../design/values.tsx";
@@ -92,14 +93,7 @@ function KeyList({ kind, scope }: KeyListProps) {
         idOf={({ keyId }) => keyId}
       />
       {state}
-      {keys.hasNextPage ? (
-        <Button
-          busyLabel={keys.isFetchingNextPage && "Loading…"}
-          onClick={() => void keys.fetchNextPage()}
-        >
-          Show more keys
-        </Button>
-      ) : null}
+      <MoreButton pages={keys} label="Show more keys" />
       {ending ? (
         <RevokeKey kind={kind} scope={scope} apiKey={ending} onClose={() => setEnding(undefined)} />
       ) : null}

@@ -8,6 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Select } from "../../design/input.tsx";
+import { MoreButton } from "../../design/more-button.tsx";
 import { Dialog, Drawer } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
@@ -51,9 +52,7 @@ export function Members({ scope }: { readonly scope: ScopeRef }) {
         <MemberTable scope={scope} rows={rows} roles={roles} onRemove={setLeaving} />
       )}
       {state}
-      {members.hasNextPage ? (
-        <Button onClick={() => void members.fetchNextPage()}>Show more members</Button>
-      ) : null}
+      <MoreButton pages={members} label="Show more members" />
       {open === "add" ? (
         <AddMember scope={scope} roles={roles} onClose={() => setOpen(undefined)} />
       ) : null}

@@ -14,6 +14,7 @@ import { Button } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { formatCounted, formatTime } from "../../design/format.ts";
 import { TextField } from "../../design/fields.tsx";
+import { MoreButton } from "../../design/more-button.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { Count, Time } from "../../design/values.tsx";
 import { toMs } from "../../api/scope.ts";
@@ -162,9 +163,7 @@ function RetentionRuns({ projectId }: { readonly projectId: string }) {
       {rows.length === 0 ? null : (
         <SettingsTable label="Deletions" columns={columns} rows={rows} idOf={({ id }) => id} />
       )}
-      {runs.hasNextPage ? (
-        <Button onClick={() => void runs.fetchNextPage()}>Show more deletions</Button>
-      ) : null}
+      <MoreButton pages={runs} label="Show more deletions" />
     </section>
   );
 }
