@@ -3,7 +3,8 @@
 
 import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
 import { Button, IconButton } from "../../design/button.tsx";
-import { Field, Input, Select, TextArea } from "../../design/input.tsx";
+import { TextField } from "../../design/fields.tsx";
+import { Input, Select, TextArea } from "../../design/input.tsx";
 import { type Draft, type DraftMessage, newMessage } from "./draft.ts";
 import { valueOf, variablesOf } from "../prompts/prompt-content.ts";
 
@@ -149,17 +150,12 @@ export function VariablesEditor({ draft, onChange }: Omit<MessagesEditorProps, "
     <section aria-label="Variables" className="playground-variables">
       <h2>Variables</h2>
       {names.map((name) => (
-        <Field key={name} label={name}>
-          {(ids) => (
-            <Input
-              {...ids}
-              value={valueOf(draft.variables, name)}
-              onChange={(event) =>
-                onChange({ variables: { ...draft.variables, [name]: event.target.value } })
-              }
-            />
-          )}
-        </Field>
+        <TextField
+          key={name}
+          label={name}
+          value={valueOf(draft.variables, name)}
+          onChange={(text) => onChange({ variables: { ...draft.variables, [name]: text } })}
+        />
       ))}
     </section>
   );

@@ -4,7 +4,7 @@
 import { SlidersHorizontal } from "lucide-react";
 import { useState } from "react";
 import { Button } from "../../design/button.tsx";
-import { Field, Input, TextArea } from "../../design/input.tsx";
+import { TextAreaField, TextField } from "../../design/fields.tsx";
 import { Popover } from "../../design/popover.tsx";
 import { type Column, type ParameterName, parameterNames } from "./draft.ts";
 
@@ -40,26 +40,19 @@ export function Parameters({ label, column, onChange }: ParametersProps) {
       }
     >
       <div className="playground-parameters">
-        {parameterNames.map((name) => (
-          <Field key={name} label={name} hint={hints[name]}>
-            {(ids) => {
-              const shared = { ...ids, value: parameters[name] ?? "" };
-              return name === "stop" ? (
-                <TextArea
-                  {...shared}
-                  rows={2}
-                  onChange={(event) => onChange({ ...parameters, [name]: event.target.value })}
-                />
-              ) : (
-                <Input
-                  {...shared}
-                  inputMode="decimal"
-                  onChange={(event) => onChange({ ...parameters, [name]: event.target.value })}
-                />
-              );
-            }}
-          </Field>
-        ))}
+        {parameterNames.map((name) => {
+          const shared = {
+            label: name,
+            hint: hints[name],
+            value: parameters[name] ?? "",
+            onChange: (text: string) => onChange({ ...parameters, [name]: text }),
+          };
+          return name === "stop" ? (
+            <TextAreaField key={name} {...shared} rows={2} />
+          ) : (
+            <TextField key={name} {...shared} inputMode="decimal" />
+          );
+        })}
       </div>
     </Popover>
   );
