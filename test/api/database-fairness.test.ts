@@ -10,7 +10,7 @@ import { urlOfRows } from "../support/citus.ts";
 import { countLockWaits, urlOf } from "../support/database.ts";
 import { anEvent, insertEvents } from "../support/events.ts";
 import { givenAKey } from "../support/keys.ts";
-import { givenAProject } from "../support/project.ts";
+import { givenAProject, givenASibling } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { patience } from "../support/patience.ts";
 
@@ -51,12 +51,9 @@ async function givenAnotherProject(partitions: readonly Partition[]) {
   }
 }
 
-/** Makes a project beside the service's project, in the same organization. */
-async function givenASibling() {
-  const project = { ...service.project, projectId: createUuid() as ProjectId };
-  await service.database.sql()`
-    insert into projects (project_id, workspace_id, name)
-    values (${project.projectId}, ${project.workspaceId}, ${project.projectId})`;
+/** Makes a project beside the service's project, in the same organization, with a key. */
+async function givenASiblingWithKey() {
+  const project = await givenASibling(service.database, service.project);
   const { secret } = await givenAKey(service.database, project, { kind: "project" });
   return { projectId: project.projectId, key: secret };
 }
@@ -160,7 +157,7 @@ describe("floods of two projects of one organization", () => {
       stalled: 4,
     },
   ])("$name leave another organization a connection", async ({ isOnce, place, stalled }) => {
-    const sibling = await givenASibling();
+    const sibling = await givenASiblingWithKey();
     const { otherKey, unlock } = await givenStalledEvents([service.projectId, sibling.projectId]);
     let stored = 0;
     const send = async (key: string): Promise<number> => {

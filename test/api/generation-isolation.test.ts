@@ -2,32 +2,28 @@
 // one are never another's. Who may call at all is in access.test.ts.
 // Source: docs/decisions.md, 12, 20.1, 21.3, 28.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { ProjectId } from "../../src/base/ids.ts";
-import { createUuid } from "../../src/base/ids.ts";
+import { describe, expect, test, vi } from "vitest";
 import { anEncryptionKey } from "../support/credentials.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenAKey } from "../support/keys.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
-import { givenAProject } from "../support/project.ts";
+import { givenAProject, givenASibling } from "../support/project.ts";
 import { is, readEvents, type ReadEvent } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { type KeyRoot, scopeIdOf, type Tenant, withKey } from "../support/tenants.ts";
 import { patience } from "../support/patience.ts";
 
 const messages = [{ role: "user", content: "hi" }];
 const concurrencyMax = 2;
 
-let service: TestService;
-/** Each takes one key only and says who it is. */
-let first: StandIn;
-let second: StandIn;
-let operators: StandIn;
-
-beforeAll(async () => {
-  first = await startOpenAiStandIn(0, { keys: ["first-key"], text: "the first's" });
-  second = await startOpenAiStandIn(0, { keys: ["second-key"], text: "the second's" });
-  operators = await startOpenAiStandIn(0, { keys: ["operators-key"], text: "the operator's" });
-  service = await startService({
+/** Starts a provider that takes one key only and says who it is. */
+const givenAProvider = (key: string, text: string) =>
+  givenStarted(() => startOpenAiStandIn(0, { keys: [key], text }));
+const first = givenAProvider("first-key", "the first's");
+const second = givenAProvider("second-key", "the second's");
+const operators = givenAProvider("operators-key", "the operator's");
+const service = givenStarted(() =>
+  startService({
     "encryption-keys": anEncryptionKey("main").text,
     "provider-private-hosts": "127.0.0.1",
     "provider-attempts": "1",
@@ -35,12 +31,8 @@ beforeAll(async () => {
     providers: JSON.stringify({
       common: { provider: "openai", base_url: operators.url, api_key: "operators-key" },
     }),
-  });
-});
-afterAll(async () => {
-  await service.stop();
-  await Promise.all([first, second, operators].map((standIn) => standIn.stop()));
-});
+  }),
+);
 
 type Caller = { readonly tenant: Tenant; readonly key: string };
 
@@ -50,16 +42,6 @@ async function givenACaller(tenant?: Tenant): Promise<Caller> {
 }
 
 const ofProject = { kind: "project" } as const;
-
-/** Adds a project to the workspace of another. */
-async function givenASibling(tenant: Tenant): Promise<Tenant> {
-  const projectId = createUuid() as ProjectId;
-  const sibling = { ...tenant, projectId, projectName: `sibling ${projectId}` };
-  await service.database.sql()`
-    insert into projects (project_id, workspace_id, name)
-    values (${sibling.projectId}, ${tenant.workspaceId}, ${sibling.projectName})`;
-  return sibling;
-}
 
 const folders: Readonly<Record<KeyRoot, string>> = {
   org: "orgs",
@@ -192,7 +174,7 @@ describe("credentials of one name", () => {
 
   test("go from the project to the workspace, the organization and the operator", async () => {
     const caller = await givenACaller();
-    const sibling = await givenACaller(await givenASibling(caller.tenant));
+    const sibling = await givenACaller(await givenASibling(service.database, caller.tenant));
     const common = { name: "common" };
     const seen: (readonly string[])[] = [];
     const look = async (): Promise<void> => {
@@ -232,7 +214,7 @@ describe("a tenant without credentials", () => {
       targets: ["mine/m"],
     });
     const stranger = await givenACaller();
-    const sibling = await givenACaller(await givenASibling(a.tenant));
+    const sibling = await givenACaller(await givenASibling(service.database, a.tenant));
     first.clear();
 
     const mine = await complete(a, "fast");
@@ -346,7 +328,7 @@ describe("the cap on running calls", () => {
     const { a, b } = await giveBoth("openai", "org");
     const callers = [a];
     for (let count = 0; count < 3; count += 1) {
-      callers.push(await givenACaller(await givenASibling(a.tenant)));
+      callers.push(await givenACaller(await givenASibling(service.database, a.tenant)));
     }
     const [last, ...others] = callers.toReversed();
     first.clear();

@@ -3,42 +3,31 @@
 
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { EvaluatorService } from "../../gen/waggle/v1/evaluator_pb.js";
-import { createUuid, type ProjectId } from "../../src/base/ids.ts";
-import { givenAProject } from "../support/project.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { givenStarted } from "../support/given.ts";
+import { givenAProject, givenASibling } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 import { addKey, type Tenant } from "../support/tenants.ts";
 
-let service: TestService;
+// Places: two of an organization, and one of a project.
+const service = givenStarted(() =>
+  startService({ "evaluator-processes": "3", "evaluator-time-limit-ms": "600000" }),
+);
 let victimKey: string;
 let attackers: readonly string[];
 
 beforeAll(async () => {
-  // Places: two of an organization, and one of a project.
-  service = await startService({
-    "evaluator-processes": "3",
-    "evaluator-time-limit-ms": "600000",
-  });
   victimKey = await keyOf(await givenAProject(service.database, "victim"));
   const attacker = await givenAProject(service.database, "attacker");
-  attackers = [await keyOf(attacker), await keyOf(await givenASibling(attacker))];
+  const sibling = await givenASibling(service.database, attacker);
+  attackers = [await keyOf(attacker), await keyOf(sibling)];
   // The first run ever on a machine makes what later ones start from.
   await run(victimKey, "result = 1");
 }, 300_000);
-afterAll(() => service.stop());
 
 async function keyOf(tenant: Tenant): Promise<string> {
   return (await addKey(service.database, tenant, { kind: "project", root: "project" })).secret;
-}
-
-/** Adds a project to the organization of another. */
-async function givenASibling(tenant: Tenant): Promise<Tenant> {
-  const sibling = { ...tenant, projectId: createUuid() as ProjectId, projectName: "sibling" };
-  await service.database.sql()`
-    insert into projects (project_id, workspace_id, name)
-    values (${sibling.projectId}, ${tenant.workspaceId}, ${sibling.projectName})`;
-  return sibling;
 }
 
 async function post(key: string, path: string, body: object, signal?: AbortSignal) {

@@ -9,12 +9,13 @@ import {
 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { Duplex } from "node:stream";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type * as limits from "../../src/base/limits.ts";
-import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
+import { givenStarted } from "../support/given.ts";
+import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { lastOf, until } from "../support/proxied.ts";
 import { is, type ReadEvent, readEvents } from "../support/read-back.ts";
-import { startService, type TestService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 // The limit alone is shorter here; what keeps to it is the service's own.
 vi.mock("../../src/base/limits.ts", async (importOriginal) => ({
@@ -22,22 +23,16 @@ vi.mock("../../src/base/limits.ts", async (importOriginal) => ({
   answerStallMs: 1_000,
 }));
 
-let standIn: StandIn;
-let service: TestService;
-beforeAll(async () => {
-  // Long enough that its stream comes in parts of some kilobytes, for ever.
-  standIn = await startOpenAiStandIn(0, { text: "x".repeat(4_000_000) });
+// Long enough that its stream comes in parts of some kilobytes, for ever.
+const standIn = givenStarted(() => startOpenAiStandIn(0, { text: "x".repeat(4_000_000) }));
+const service = givenStarted(() => {
   const key = { api_key: "sk-stand-in" };
-  service = await startService({
+  return startService({
     providers: JSON.stringify({
       passed: { provider: "openai_compatible", base_url: standIn.url, ...key },
       translated: { provider: "anthropic", base_url: standIn.urls.anthropic, ...key },
     }),
   });
-});
-afterAll(async () => {
-  await service.stop();
-  await standIn.stop();
 });
 
 type Form = {

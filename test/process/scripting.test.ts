@@ -2,38 +2,28 @@
 
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { startForCommands } from "../support/command-line.ts";
+import { givenStarted } from "../support/given.ts";
 import { givenNoWaggle } from "../support/no-waggle.ts";
 import { patience } from "../support/patience.ts";
 import { run, runProgram, runWithInput } from "../support/process.ts";
 import { aFreePort } from "../support/socket.ts";
 import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
-import { startService, type TestService } from "../support/service.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
 
-let service: TestService;
-let project: MetricProject;
-let folder: string;
+const called = givenStarted(startForCommands);
 
 beforeAll(async () => {
-  service = await startService();
-  project = await givenAMetricProject(service);
-  folder = await mkdtemp(join(tmpdir(), "waggle-scripting-"));
-  await writeFile(join(folder, "key"), project.key);
-  await project.ok("POST /events/batch", {
+  await called.project.ok("POST /events/batch", {
     events: Array.from({ length: 30 }, (_, index) => event(`e${index}`, index % 3)),
   });
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 function event(event_id: string, attempt: number) {
@@ -42,7 +32,7 @@ function event(event_id: string, attempt: number) {
 }
 
 const runIt = (...words: readonly string[]) =>
-  run(...words, "--url", service.url, "--key-file", join(folder, "key"));
+  run(...words, "--url", called.service.url, "--key-file", called.keyFile);
 
 async function runToEnd(...words: readonly string[]) {
   const { code, output } = await runIt(...words).ended();
@@ -85,12 +75,12 @@ describe("waggle events", () => {
     let sent = 0;
     // The command is ready when it prints the first of them.
     await vi.waitFor(async () => {
-      await project.ok("POST /events", { event: event(`t${sent++}`, 7) });
+      await called.project.ok("POST /events", { event: event(`t${sent++}`, 7) });
       expect(process.output()).toContain('"t');
     }, patience);
     // More than a page between two looks.
     const burst = Array.from({ length: 450 }, (_, at) => event(`t-burst${at}`, 7));
-    await project.ok("POST /events/batch", { events: burst });
+    await called.project.ok("POST /events/batch", { events: burst });
     await vi.waitFor(() => {
       expect(process.output().match(/"t-burst/g)).toHaveLength(450);
     }, patience);
@@ -106,15 +96,15 @@ describe("waggle events", () => {
     const late = (event_id: string, start_time: number) => ({ ...event(event_id, 8), start_time });
     const now = Date.now();
     const newer = Array.from({ length: 250 }, (_, at) => late(`l${at}`, now + at));
-    await project.ok("POST /events/batch", { events: newer });
+    await called.project.ok("POST /events/batch", { events: newer });
     const process = runIt("events", "tail", "metadata.attempt is 8");
     let sent = 0;
     await vi.waitFor(async () => {
-      await project.ok("POST /events", { event: late(`l-new${sent++}`, now + 1_000) });
+      await called.project.ok("POST /events", { event: late(`l-new${sent++}`, now + 1_000) });
       expect(process.output()).toContain('"l-new');
     }, patience);
 
-    await project.ok("POST /events/batch", {
+    await called.project.ok("POST /events/batch", {
       events: [late("l-too-old", now - 1_000), late("l-old", now + 150)],
     });
 
@@ -127,13 +117,13 @@ describe("waggle events", () => {
   });
 
   test("tail ends when its reader has enough", async () => {
-    const words = `events tail --url ${service.url} --key-file ${join(folder, "key")}`;
+    const words = `events tail --url ${called.service.url} --key-file ${called.keyFile}`;
     const tail = runProgram("sh", ["-c", `"${process.execPath}" "${main}" ${words} | head -1`]);
     let isOver = false;
     const over = tail.ended().then(() => (isOver = true));
 
     await vi.waitFor(async () => {
-      await project.ok("POST /events", { event: event(randomUUID(), 10) });
+      await called.project.ok("POST /events", { event: event(randomUUID(), 10) });
       expect(isOver).toBe(true);
     }, patience);
     await over;
@@ -165,7 +155,7 @@ describe("waggle events", () => {
     const times = ["2024-02-28T23:59:59.999Z", "2024-02-29T00:00:00Z", "2024-02-29T23:59:59.999Z"];
     const starts = [...times, "2024-03-01T00:00:00Z"].map((text) => Date.parse(text));
     const events = starts.map((start_time, at) => ({ ...event(`day${at}`, 11), start_time }));
-    await project.ok("POST /events/batch", { events });
+    await called.project.ok("POST /events/batch", { events });
 
     const days = ["--from", "2024-02-29", "--to", "2024-02-29"];
     const got = await runToEnd("events", "search", "metadata.attempt is 11", ...days);
@@ -181,7 +171,7 @@ describe("waggle events", () => {
   ])("finds events by $field", async ({ field, found }) => {
     const metadata = { "user name": "ada", 'a "b" is': 3, "x > y": 1 };
     const events = [{ ...event("spaced", 13), metadata }, event("plain", 12)];
-    await project.ok("POST /events/batch", { events });
+    await called.project.ok("POST /events/batch", { events });
 
     const got = await runToEnd("events", "search", field, "--fields", "event_name");
 
@@ -267,10 +257,10 @@ test("the last of two flags of a setting counts", async () => {
 test.each(["two\nlines", '{"project_api_key": "hh_secret"}', "hh_s\u00e9cret"])(
   "a key file with %j is refused, and not repeated",
   async (text) => {
-    const file = join(folder, "not-a-key");
+    const file = join(called.folder, "not-a-key");
     await writeFile(file, text);
 
-    const got = await run("runs", "list", "--url", service.url, "--key-file", file).ended();
+    const got = await run("runs", "list", "--url", called.service.url, "--key-file", file).ended();
 
     expect(got).toEqual({
       code: 1,
@@ -284,10 +274,10 @@ test.each(["two\nlines", '{"project_api_key": "hh_secret"}', "hh_s\u00e9cret"])(
 test.each(["events search", "runs list", "datasets export unknown"])(
   "%s says what to check where the key is wrong",
   async (words) => {
-    const file = join(folder, "wrong-key");
+    const file = join(called.folder, "wrong-key");
     await writeFile(file, "hh_wrong");
 
-    const all = [...words.split(" "), "--url", service.url, "--key-file", file];
+    const all = [...words.split(" "), "--url", called.service.url, "--key-file", file];
     const got = await run(...all).ended();
 
     expect(got.code).toBe(1);
@@ -315,14 +305,7 @@ test.each([
 ])("an address that answers with $name is refused", async ({ answer }) => {
   const url = await givenNoWaggle(answer);
 
-  const got = await run(
-    "datasets",
-    "list",
-    "--url",
-    url,
-    "--key-file",
-    join(folder, "key"),
-  ).ended();
+  const got = await run("datasets", "list", "--url", url, "--key-file", called.keyFile).ended();
 
   const said =
     answer.status === 200 ? "answers with text/html, as no" : "sends calls on to https://a.b:";
@@ -338,7 +321,7 @@ test.each([
   const port = String(await aFreePort());
 
   const words = ["runs", "list", "--host", host, "--port", port];
-  const got = await run(...words, "--key-file", join(folder, "key")).ended();
+  const got = await run(...words, "--key-file", called.keyFile).ended();
 
   expect(got.code).toBe(1);
   expect(got.output).toContain(`waggle: http://${place}:${port} cannot be reached: `);
@@ -359,7 +342,7 @@ test.each([
   const bodies = type === "application/json" ? ['{"hello":1}', "[1]", "hello"] : ['{"hello":1}'];
   for (const body of bodies) {
     const url = await givenNoWaggle({ status: 200, headers, body });
-    const flags = ["--url", url, "--key-file", join(folder, "key")];
+    const flags = ["--url", url, "--key-file", called.keyFile];
 
     const { code, output } = await run(...words.split(" "), ...flags).ended();
 
@@ -371,7 +354,7 @@ test.each([
 test("https:// before a port without TLS is said as such", async () => {
   const url = (await givenNoWaggle({ status: 200, headers: {} })).replace("http:", "https:");
 
-  const key = join(folder, "key");
+  const key = called.keyFile;
   const got = await run("runs", "list", "--url", url, "--key-file", key).ended();
 
   const output = `waggle: ${url} cannot be reached: it speaks no TLS: is it http://?\n`;
@@ -381,7 +364,7 @@ test("https:// before a port without TLS is said as such", async () => {
 test("a balancer's page is no wrong address: its status is said", async () => {
   const url = await givenNoWaggle({ status: 503, headers: { "content-type": "text/html" } });
 
-  const key = join(folder, "key");
+  const key = called.keyFile;
   const got = await run("runs", "list", "--url", url, "--key-file", key).ended();
 
   const output = "waggle: GET /v1/runs: 503: Service Unavailable\n";
@@ -393,7 +376,7 @@ test("an answer without a message is said by its code, with when to try again", 
   const headers = { "content-type": "application/json", "retry-after": "2" };
   const url = await givenNoWaggle({ status: 503, headers, body });
 
-  const key = join(folder, "key");
+  const key = called.keyFile;
   const got = await run("runs", "list", "--url", url, "--key-file", key).ended();
 
   const output = "waggle: GET /v1/runs: 503: OVERLOADED; try again in 2 s\n";
@@ -420,7 +403,7 @@ test.each([
 ])("$words says that an answer broke off", async ({ words, type }) => {
   const headers = { "content-type": type, "content-length": "100", connection: "close" };
   const url = await givenNoWaggle({ status: 200, headers });
-  const key = join(folder, "key");
+  const key = called.keyFile;
 
   const got = await run(...words.split(" "), "--url", url, "--key-file", key).ended();
 
@@ -432,7 +415,7 @@ test.each([
 test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localhost:8080/sub"])(
   "the address %s is refused, and not repeated",
   async (url) => {
-    const key = join(folder, "key");
+    const key = called.keyFile;
     const { code, output } = await run("runs", "list", "--url", url, "--key-file", key).ended();
 
     expect(code).toBe(1);
@@ -442,10 +425,10 @@ test.each(["localhost:8080", "http://user:secret@localhost:8080", "http://localh
 );
 
 test("waggle datasets imports, lists and exports", async () => {
-  const { result } = (await project.ok("POST /v1/datasets", { name: "questions" })) as {
+  const { result } = (await called.project.ok("POST /v1/datasets", { name: "questions" })) as {
     result: { insertedId: string };
   };
-  const file = join(folder, "rows.csv");
+  const file = join(called.folder, "rows.csv");
   await writeFile(file, 'inputs\n"{""q"": 1}"\n"{""q"": 2}"\n');
 
   const imported = await runToEnd("datasets", "import", result.insertedId, file);
@@ -462,14 +445,14 @@ describe("waggle datasets import", () => {
   const rows = '{"inputs": {"q": 1}}\n{"inputs": {"q": 2}}\n';
 
   async function givenADataset(): Promise<string> {
-    const { result } = (await project.ok("POST /v1/datasets", { name: "imported" })) as {
+    const { result } = (await called.project.ok("POST /v1/datasets", { name: "imported" })) as {
       result: { insertedId: string };
     };
     return result.insertedId;
   }
 
   async function importInput(input: Buffer, ...words: readonly string[]) {
-    const flags = ["--url", service.url, "--key-file", join(folder, "key")];
+    const flags = ["--url", called.service.url, "--key-file", called.keyFile];
     const all = ["datasets", "import", ...words, ...flags];
     return runWithInput(Readable.from([input]), ...all).ended();
   }
@@ -483,7 +466,7 @@ describe("waggle datasets import", () => {
     { name: "-", flags: ["--format", "csv"], bytes: gzipSync('inputs\n"{""q"": 1}"\n{}\n') },
   ])("reads $name with $flags", async ({ name, flags, bytes }) => {
     const id = await givenADataset();
-    const file = name === "-" ? name : join(folder, name);
+    const file = name === "-" ? name : join(called.folder, name);
     if (name !== "-") await writeFile(file, bytes);
 
     const imported = await importInput(bytes, id, file, ...flags);
@@ -496,9 +479,9 @@ describe("waggle datasets import", () => {
   test("reads Parquet from standard input", async () => {
     const [from, to] = [await givenADataset(), await givenADataset()];
     await importInput(Buffer.from(rows), from, "-", "--format", "jsonl");
-    const file = await fetch(`${service.url}/v1/datasets/${from}/export`, {
+    const file = await fetch(`${called.service.url}/v1/datasets/${from}/export`, {
       headers: {
-        authorization: `Bearer ${project.key}`,
+        authorization: `Bearer ${called.project.key}`,
         accept: "application/vnd.apache.parquet",
       },
     });
@@ -523,7 +506,7 @@ describe("waggle datasets import", () => {
 
   test("stores nothing of a gzipped file that is cut, and says so", async () => {
     const id = await givenADataset();
-    const file = join(folder, "cut.jsonl.gz");
+    const file = join(called.folder, "cut.jsonl.gz");
     await writeFile(file, gzipSync(rows).subarray(0, -9));
 
     const got = await runToEnd("datasets", "import", id, file);
@@ -543,10 +526,10 @@ describe("waggle datasets import", () => {
 });
 
 test("waggle datasets import names the columns of a file of others", async () => {
-  const { result } = (await project.ok("POST /v1/datasets", { name: "columns" })) as {
+  const { result } = (await called.project.ok("POST /v1/datasets", { name: "columns" })) as {
     result: { insertedId: string };
   };
-  const file = join(folder, "others.csv");
+  const file = join(called.folder, "others.csv");
   await writeFile(file, '"question, short",context,answer,lang\nwhy?,none,because,en\n');
   const flags = ["--inputs", "question, short", "--inputs", "context", "--ground-truth=answer"];
 
@@ -562,9 +545,9 @@ test("waggle datasets import names the columns of a file of others", async () =>
 });
 
 test("an export to a full disk fails and says why", async () => {
-  await project.ok("POST /events", { event: event("e-full", 9) });
-  const key = join(folder, "key");
-  const words = `events export --url ${service.url} --key-file ${key}`;
+  await called.project.ok("POST /events", { event: event("e-full", 9) });
+  const key = called.keyFile;
+  const words = `events export --url ${called.service.url} --key-file ${key}`;
 
   const command = `"${process.execPath}" "${main}" ${words} > /dev/full`;
   const failed = promisify(execFile)("sh", ["-c", command]);
@@ -589,7 +572,7 @@ test("waggle datasets import names a file that it cannot read", async () => {
 
 test("waggle runs lists, reads and compares", async () => {
   const runs = await Promise.all(
-    ["old", "new"].map((name) => project.ok("POST /v1/runs", { name })),
+    ["old", "new"].map((name) => called.project.ok("POST /v1/runs", { name })),
   );
   const [before = "", now = ""] = runs.map(({ run_id }) => String(run_id));
 
@@ -606,11 +589,11 @@ test("waggle runs lists, reads and compares", async () => {
 describe("lists of more than a page", () => {
   let many: MetricProject;
   const runMany = async (...words: readonly string[]) => {
-    const keyFile = join(folder, "key-of-many");
+    const keyFile = join(called.folder, "key-of-many");
     const { code, output } = await run(
       ...words,
       "--url",
-      service.url,
+      called.service.url,
       "--key-file",
       keyFile,
     ).ended();
@@ -622,8 +605,8 @@ describe("lists of more than a page", () => {
   const numbers = Array.from({ length: 130 }, (_, index) => `n${index}`);
 
   beforeAll(async () => {
-    many = await givenAMetricProject(service);
-    await writeFile(join(folder, "key-of-many"), many.key);
+    many = await givenAMetricProject(called.service);
+    await writeFile(join(called.folder, "key-of-many"), many.key);
     for (const name of numbers) {
       await many.ok("POST /v1/runs", { name });
       await many.ok("POST /v1/datasets", { name });

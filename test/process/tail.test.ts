@@ -1,30 +1,14 @@
 // `waggle events tail` while its service is away: it waits, goes on where it was, and says so.
 
 import { createServer, type ServerResponse } from "node:http";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { givenAMetricProject, type MetricProject } from "../support/metrics.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startForCommands } from "../support/command-line.ts";
+import { givenStarted } from "../support/given.ts";
 import { patience } from "../support/patience.ts";
 import { run } from "../support/process.ts";
-import { startService, type TestService } from "../support/service.ts";
 
-let service: TestService;
-let project: MetricProject;
-let folder: string;
-
-beforeAll(async () => {
-  service = await startService();
-  project = await givenAMetricProject(service);
-  folder = await mkdtemp(join(tmpdir(), "waggle-tail-"));
-  await writeFile(join(folder, "key"), project.key);
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const called = givenStarted(startForCommands);
 
 type Fault = (response: ServerResponse) => void;
 
@@ -41,8 +25,11 @@ async function givenABalancer() {
       fault(response);
       return;
     }
-    const headers = { authorization: `Bearer ${project.key}`, "content-type": "application/json" };
-    const got = await fetch(`${service.url}${path}`, { method: "POST", headers, body });
+    const headers = {
+      authorization: `Bearer ${called.project.key}`,
+      "content-type": "application/json",
+    };
+    const got = await fetch(`${called.service.url}${path}`, { method: "POST", headers, body });
     const type = got.headers.get("content-type") ?? "";
     response.writeHead(got.status, { "content-type": type }).end(await got.text());
   }
@@ -62,10 +49,10 @@ function event(event_id: string) {
 
 /** Starts `tail` on a server, and waits until it prints. */
 async function givenATail(url: string, prefix: string) {
-  const tail = run("events", "tail", "--url", url, "--key-file", join(folder, "key"));
+  const tail = run("events", "tail", "--url", url, "--key-file", called.keyFile);
   let sent = 0;
   await vi.waitFor(async () => {
-    await project.ok("POST /events", { event: event(`${prefix}-first${sent++}`) });
+    await called.project.ok("POST /events", { event: event(`${prefix}-first${sent++}`) });
     expect(tail.output()).toContain(`"${prefix}-first`);
   }, patience);
   return tail;
@@ -95,7 +82,7 @@ test.each([
   balancer.fail(fault);
   await vi.waitFor(() => expect(tail.output()).toContain(said), patience);
   const missed = Array.from({ length: 450 }, (_, at) => event(`${prefix}-missed${at}`));
-  await project.ok("POST /events/batch", { events: missed });
+  await called.project.ok("POST /events/batch", { events: missed });
   balancer.fail(undefined);
 
   await vi.waitFor(() => {
@@ -139,7 +126,7 @@ test("stops at once while it waits", async () => {
 test("says at once that a service is away from the beginning", async () => {
   const balancer = await givenABalancer();
   balancer.fail(away);
-  const words = ["events", "tail", "--url", balancer.url, "--key-file", join(folder, "key")];
+  const words = ["events", "tail", "--url", balancer.url, "--key-file", called.keyFile];
 
   const got = await run(...words).ended();
 

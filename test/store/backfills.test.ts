@@ -10,7 +10,6 @@ import type { Backfill, BackfillRequest } from "../../src/evaluation/backfills/b
 import { disableAfterFailures } from "../../src/evaluation/metrics/disable-after-failures.ts";
 import type { DefinitionFields } from "../../src/evaluation/metrics/fields.ts";
 import type { EvaluateChunkInput } from "../../src/outbox/entry.ts";
-import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createFairPlaces } from "../../src/base/fair-places.ts";
 import { createLogger } from "../../src/base/logger.ts";
 import { givenStarted } from "../support/given.ts";
@@ -18,6 +17,7 @@ import { addBackfill, addMetric } from "../support/metrics.ts";
 import { reasonOf } from "../support/reason.ts";
 import { actor, startEvaluation, type TestEvaluation } from "../support/evaluation.ts";
 import { patience } from "../support/patience.ts";
+import { givenASibling } from "../support/project.ts";
 
 const evaluation = givenStarted(() => startEvaluation({ chunkEventsMax: 3 }));
 
@@ -258,13 +258,8 @@ describe("backfills of an organization", () => {
     const { project, backfill } = await givenBackfill(1);
     await change(project, backfill, "pause");
     await evaluation.runs.nextChunk(runOf(backfill));
-    const tenant = { ...project, projectName: project.name };
     for (let count = 0; count < 16; count += 1) {
-      const projectId = createUuid() as ProjectId;
-      const sibling = { ...tenant, projectId };
-      await evaluation.database.sql()`
-        insert into projects (project_id, workspace_id, name)
-        values (${projectId}, ${project.workspaceId}, ${projectId})`;
+      const sibling = await givenASibling(evaluation.database, project);
       const metricId = await addMetric(evaluation.database, sibling);
       await addBackfill(evaluation.database, sibling, metricId);
     }

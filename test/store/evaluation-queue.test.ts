@@ -28,7 +28,7 @@ import {
   templateName,
 } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
-import { givenAProject } from "../support/project.ts";
+import { givenAProject, givenASibling } from "../support/project.ts";
 import { aChunk, aFailure, anEvaluator, aScore, givenScoring } from "../support/scored.ts";
 
 const testDatabase = givenTestDatabase();
@@ -461,11 +461,7 @@ describe("chunks", () => {
     const { database } = testDatabase;
     const projects = [project.projectId];
     for (let index = 1; index < 5; index += 1) {
-      const projectId = createUuid() as ProjectId;
-      await database.sql()`
-        insert into projects (project_id, workspace_id, name)
-        values (${projectId}, ${project.workspaceId}, ${projectId})`;
-      projects.push(projectId);
+      projects.push((await givenASibling(database, project)).projectId);
     }
     const made = projects.flatMap((projectId) =>
       Array.from({ length: 8 }, () => given({ definition: { filters: isTool } }, projectId)),

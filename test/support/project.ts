@@ -22,6 +22,19 @@ export async function givenAProject(
   return project;
 }
 
+/** Creates a project in the workspace of another. */
+export async function givenASibling<T extends Pick<LocalProject, "workspaceId">>(
+  database: Database,
+  project: T,
+) {
+  const projectId = createUuid() as ProjectId;
+  const sibling = { ...project, projectId, projectName: `sibling ${projectId}` };
+  await database.sql()`
+    insert into projects (project_id, workspace_id, name)
+    values (${projectId}, ${project.workspaceId}, ${sibling.projectName})`;
+  return sibling;
+}
+
 /** Creates organization, data plane, workspace and project, and returns the project's id. */
 export async function createTestProject(database: Database): Promise<ProjectId> {
   return (await givenAProject(database)).projectId;
