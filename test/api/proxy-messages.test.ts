@@ -1,7 +1,7 @@
 // Anthropic's Messages API through the LLM proxy: byte for byte, whole and streamed, and recorded
 // as a chat is. Source: docs/decisions.md, 21.9; docs/generations.md.
 
-import Anthropic from "@anthropic-ai/sdk";
+import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { type StandIn, startOpenAiStandIn } from "../support/openai-stand-in.ts";
@@ -210,7 +210,7 @@ describe("a stream", () => {
       const { text, event } = await post({ ...ask, model: `up/${model}`, stream: true });
 
       expect(text).not.toContain("message_stop");
-      expect(text).toMatch(/"error":.*\(cut\)$/s);
+      expect(text).toMatch(/\n\nevent: error\ndata: \{"type":"error","error":\{.*\}\n\n\(cut\)$/s);
       expect(event.error).toMatch(/^PROVIDER_FAILED: /);
       expect(weather.startsWith(String(event.outputs["content"]))).toBe(true);
     },
@@ -247,6 +247,31 @@ describe("Anthropic's client", () => {
       status: 400,
       error: { error: { type: "invalid_request_error", message: "stand-in says 400" } },
     });
+  });
+
+  test.each(["cut-off", "error-event", "malformed-stream"])(
+    "reads the error of a stream that ends by %s",
+    async (model) => {
+      const stream = client().messages.stream({ model: `up/${model}`, max_tokens: 9, messages });
+
+      const error: unknown = await stream.finalMessage().catch((reason: unknown) => reason);
+
+      expect(error).toBeInstanceOf(APIError);
+      expect(error).not.toBeInstanceOf(APIConnectionError);
+      expect(error).toMatchObject({
+        type: "api_error",
+        error: { type: "error", error: { type: "api_error", code: "PROVIDER_FAILED" } },
+      });
+    },
+  );
+
+  test.each([
+    ["up/cut-off", 502, "api_error"],
+    ["openai/m", 400, "invalid_request_error"],
+  ])("reads the type of the error of %s", async (model, status, type) => {
+    const asked = client().messages.create({ model, max_tokens: 1, messages });
+
+    await expect(asked).rejects.toMatchObject({ status, type, error: { type: "error" } });
   });
 
   test.each(["openai", "google"])("learns that %s has no such API", async (provider) => {

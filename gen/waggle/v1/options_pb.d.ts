@@ -183,6 +183,13 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
    * @generated from field: repeated string deprecated_paths = 8;
    */
   deprecatedPaths: string[];
+
+  /**
+   * Besides, errors have `type` as clients of Anthropic's API read them, and their event in a stream is named.
+   *
+   * @generated from field: bool anthropic_errors = 9;
+   */
+  anthropicErrors: boolean;
 };
 
 /**

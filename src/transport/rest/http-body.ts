@@ -3,8 +3,7 @@
 
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { type HttpBody, HttpBodySchema } from "../../../gen/google/api/httpbody_pb.js";
-import type { ServiceError } from "../../base/errors.ts";
-import { openAiErrorBody } from "./openai-error.ts";
+import { type ErrorForm, errorEvent } from "./openai-error.ts";
 import type { RestBinding } from "./http-rule.ts";
 import type { StreamEncoder } from "./stream.ts";
 
@@ -30,14 +29,20 @@ export function answersHttpBody({ output }: DescMethod): boolean {
   return output.typeName === HttpBodySchema.typeName;
 }
 
-/** Encoder of streams of raw bodies, which are server-sent events of the OpenAI API. */
-export const httpBodyEncoder: StreamEncoder = {
-  mediaType: "text/event-stream; charset=utf-8",
-  output: HttpBodySchema,
-  isOnly: true,
-  async *encode(messages) {
-    for await (const message of messages) yield (message as HttpBody).data;
-  },
-  encodeError: (error: ServiceError) =>
-    Buffer.from(`data: ${JSON.stringify(openAiErrorBody(error))}\n\n`),
-};
+/**
+ * Returns the encoder of streams of raw bodies, which are server-sent events of the OpenAI API or
+ * of Anthropic's.
+ */
+export function httpBodyEncoder(form: ErrorForm): StreamEncoder {
+  return {
+    mediaType: "text/event-stream; charset=utf-8",
+    output: HttpBodySchema,
+    isOnly: true,
+    encode: bodiesOf,
+    encodeError: (error) => errorEvent(error, form),
+  };
+}
+
+async function* bodiesOf(messages: AsyncIterable<Message>): AsyncGenerator<Uint8Array> {
+  for await (const message of messages) yield (message as HttpBody).data;
+}

@@ -30,7 +30,7 @@ import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, withHttpBody } from "./http-body.ts";
 import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
-import { openAiErrorAnswer } from "./openai-error.ts";
+import { anthropicForm, type ErrorForm, openAiErrorAnswer, openAiForm } from "./openai-error.ts";
 import { readItems } from "./json-reader.ts";
 import { type WriteContext, writeInSteps } from "./json-writer.ts";
 import { clientPackageHeader, takesTextScores, takesTextTimes } from "./published-clients.ts";
@@ -168,7 +168,7 @@ async function answer(
   if (spec.kind === "server_streaming") {
     await writeStream(exchange, invokeStream(spec, context, request, interceptors), {
       output: spec.method.output,
-      encoders: [...streamEncoders, httpBodyEncoder],
+      encoders: [...streamEncoders, httpBodyEncoder(errorFormOf(binding))],
       writeContext,
       headers: context.responseHeader,
       onBroken: (error) => context.abort(error),
@@ -214,15 +214,21 @@ function writeContextOf(
   };
 }
 
+function errorFormOf({ form }: RestBinding): ErrorForm {
+  return form.anthropicErrors ? anthropicForm : openAiForm;
+}
+
 async function writeError(
   exchange: Exchange,
-  { form }: RestBinding,
+  binding: RestBinding,
   error: unknown,
   { header, memory }: { readonly header: Headers; readonly memory: Reservation | undefined },
 ): Promise<void> {
   if (isGone(exchange.response) || exchange.response.headersSent) return;
-  const format = form.openaiErrors ? openAiErrorAnswer : errorAnswer;
-  const { status, headers, body } = format(serviceErrorOf(error));
+  const fault = serviceErrorOf(error);
+  const { status, headers, body } = binding.form.openaiErrors
+    ? openAiErrorAnswer(fault, errorFormOf(binding))
+    : errorAnswer(fault);
   const all = { ...Object.fromEntries(header), "content-type": jsonType, ...headers };
   await writeAnswer(exchange, { status, headers: all, body }, memory);
 }
