@@ -83,7 +83,8 @@ async function importDataset(
   { id, file, format, query }: DatasetFile,
 ): Promise<void> {
   const path = `/v1/datasets/${encodeURIComponent(id)}/import`;
-  const headers = { "content-type": mediaTypeOf(format) };
+  // Another service's JSON is of another type than the lines of progress.
+  const headers = { "content-type": mediaTypeOf(format), accept: "application/x-ndjson" };
   const body = ReadableStream.from(await openInput(file));
   print(await client.read({ method: "POST", path, query, headers, body, timeoutMs: 0 }));
 }

@@ -336,6 +336,7 @@ test.each([
   { words: "runs usage r", type: "application/json" },
   { words: "runs compare a b", type: "application/json" },
   { words: "datasets list", type: "application/json" },
+  { words: "datasets import d package.json --format jsonl", type: "application/json" },
   { words: "datasets export d --format csv", type: "text/csv" },
 ])("$words refuses the JSON of another service", async ({ words, type }) => {
   const headers = { "content-type": "application/json" };
