@@ -124,7 +124,7 @@ export function createGeneration(options: GenerationOptions): Generation {
     budgets,
     missedNotices: createMissedNotices({ ...options, teller }),
     chat: createChat({ recordedCalls, configurations }),
-    proxy: createProxy({ recordedCalls, configurations, logger }),
+    proxy: createProxy({ recordedCalls, calls, configurations, logger }),
     models: createModels({ routing, answerMemory, outbound }),
     judgeCalls: createJudgeCalls({
       calls,

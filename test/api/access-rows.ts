@@ -229,6 +229,9 @@ const generationRows: readonly Row[] = [
   row("POST /v1/messages/stream", "StreamMessage", "project.generation.create", owner, {
     body: { ...completion, stream: true },
   }),
+  row("POST /v1/messages/count_tokens", "CountMessageTokens", "project.generation.create", owner, {
+    body: completion,
+  }),
   row("POST /v1/embeddings", "CreateEmbedding", "project.generation.create", owner, {
     body: { model: "stand-in/m", input: "hi" },
   }),

@@ -417,16 +417,14 @@ describe.each([
 });
 
 describe("/openapi.json on routes of OpenAI's API", () => {
-  test.each(["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"])(
-    "is true of a refusal of %s",
-    async (path) => {
-      const got = await call("POST", path, {}, { "content-type": jsonType });
+  const paths = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"];
+  test.each([...paths, "/v1/messages/count_tokens"])("is true of a refusal of %s", async (path) => {
+    const got = await call("POST", path, {}, { "content-type": jsonType });
 
-      expect(got.status).toBe(400);
-      expect(JSON.parse(got.text)).toHaveProperty("error.message");
-      expect(faults(answerSchema("POST", path, 400), JSON.parse(got.text))).toEqual([]);
-    },
-  );
+    expect(got.status).toBe(400);
+    expect(JSON.parse(got.text)).toHaveProperty("error.message");
+    expect(faults(answerSchema("POST", path, 400), JSON.parse(got.text))).toEqual([]);
+  });
 });
 
 describe("/openapi.json without a database", () => {

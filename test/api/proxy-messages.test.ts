@@ -280,6 +280,35 @@ describe("Anthropic's client", () => {
     await expect(asked).rejects.toThrow(/^400 .*has no Messages API; use \/v1\/chat/);
   });
 
+  test.each(["up", "local"])("counts tokens at %s, and nothing is recorded", async (provider) => {
+    standIn.clear();
+    const request = { model: `${provider}/m`, messages, system: "Be brief." };
+    const recorded = () => service.database.sql()`select event_id from events`;
+    const before = (await recorded()).length;
+
+    const count = await client().messages.countTokens(request, {
+      headers: { "anthropic-beta": "token-counting-2024-11-01" },
+    });
+
+    expect(count).toEqual({ input_tokens: 14 });
+    const [seen] = standIn.requests;
+    expect(seen?.path).toMatch(/\/messages\/count_tokens$/);
+    expect(seen?.body).toEqual({ ...request, model: "m" });
+    expect(seen?.headers["anthropic-beta"]).toBe("token-counting-2024-11-01");
+    expect(await recorded()).toHaveLength(before);
+  });
+
+  test.each([
+    ["up/fail-400", 400, "invalid_request_error"],
+    ["up/malformed", 502, "api_error"],
+    ["openai/m", 400, "invalid_request_error"],
+    ["nowhere/m", 400, "invalid_request_error"],
+  ])("reads why tokens are not counted at %s", async (model, status, type) => {
+    const asked = client().messages.countTokens({ model, messages });
+
+    await expect(asked).rejects.toMatchObject({ status, type });
+  });
+
   test("with a wrong key gets the fixed 404", async () => {
     const wrong = new Anthropic({ apiKey: "hh_wrong", baseURL: service.url, maxRetries: 0 });
 

@@ -1,7 +1,7 @@
 // OpenAI's Responses API through the LLM proxy: byte for byte, whole and streamed, and recorded as
 // a chat is. Source: docs/decisions.md, 21.8; docs/generations.md.
 
-import OpenAI from "openai";
+import OpenAI, { NotFoundError } from "openai";
 import { describe, expect, test } from "vitest";
 import { providersOf } from "../support/chats.ts";
 import { givenStarted } from "../support/given.ts";
@@ -230,3 +230,33 @@ describe("over each kind of provider", () => {
     },
   );
 });
+
+test.each([
+  ["GET", ""],
+  ["DELETE", ""],
+  ["POST", "/cancel"],
+  ["GET", "/input_items"],
+])(
+  "%s /v1/responses/{id}%s is the fixed 404, which OpenAI's client raises",
+  async (method, more) => {
+    const { url, projectKey: apiKey } = proxied.service;
+    const client = new OpenAI({ apiKey, baseURL: `${url}/v1`, maxRetries: 0 });
+    const name = method.toLowerCase() as "get" | "post" | "delete";
+
+    const error: unknown = await client[name](`/responses/resp_1${more}`).catch(
+      (reason: unknown) => reason,
+    );
+
+    expect(error).toBeInstanceOf(NotFoundError);
+    const response = await fetch(`${url}/v1/responses/resp_1${more}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(await response.json()).toEqual({
+      success: false,
+      statusCode: 404,
+      errorCode: "NOT_FOUND",
+      message: "Not found",
+    });
+  },
+);

@@ -232,6 +232,7 @@ function findRoute(method: string, path: string, headers: IncomingHttpHeaders): 
   if (pathname.endsWith("/responses")) return chatOf(openAiResponses);
   if (pathname.endsWith("/embeddings")) return { ...model, ...embeddingsOf(dialect) };
   if (pathname.endsWith("/messages")) return chatOf(anthropic);
+  if (pathname.endsWith("/count_tokens")) return wholeOf(anthropic, () => ({ input_tokens: 14 }));
   if (pathname.endsWith(":generateContent")) return { ...model, ...chatOf(google) };
   if (pathname.endsWith(":streamGenerateContent")) return { ...model, ...chatOf(google, true) };
   if (/:(batchE|e)mbedContents?$/.test(pathname))

@@ -76,6 +76,26 @@ export declare type CreateMessageRequest = Message<"waggle.v1.CreateMessageReque
 export declare const CreateMessageRequestSchema: GenMessage<CreateMessageRequest>;
 
 /**
+ * Request of CountMessageTokens.
+ *
+ * @generated from message waggle.v1.CountMessageTokensRequest
+ */
+export declare type CountMessageTokensRequest = Message<"waggle.v1.CountMessageTokensRequest"> & {
+  /**
+   * The request of Anthropic's Messages API, in JSON, without `max_tokens` and `stream`.
+   *
+   * @generated from field: google.api.HttpBody http_body = 1;
+   */
+  httpBody?: HttpBody | undefined;
+};
+
+/**
+ * Describes the message waggle.v1.CountMessageTokensRequest.
+ * Use `create(CountMessageTokensRequestSchema)` to create a new message.
+ */
+export declare const CountMessageTokensRequestSchema: GenMessage<CountMessageTokensRequest>;
+
+/**
  * Request of CreateEmbedding.
  *
  * @generated from message waggle.v1.CreateEmbeddingRequest
@@ -266,6 +286,19 @@ export declare const LlmProxyService: GenService<{
   streamMessage: {
     methodKind: "server_streaming";
     input: typeof CreateMessageRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Counts the tokens of a request of the Messages API, at a provider that has it. No model runs, so nothing is recorded
+   * and no budget is asked.
+   *
+   * Fails as CreateMessage does.
+   *
+   * @generated from rpc waggle.v1.LlmProxyService.CountMessageTokens
+   */
+  countMessageTokens: {
+    methodKind: "unary";
+    input: typeof CountMessageTokensRequestSchema;
     output: typeof HttpBodySchema;
   },
   /**

@@ -19,6 +19,8 @@ export type ModelRequest = {
   readonly bytes?: Uint8Array;
   /** Whether the answer is a stream. */
   readonly isStream: boolean;
+  /** Whether the Messages API is asked for the number of tokens of the request alone. */
+  readonly isCount?: true;
   /** Sent to the provider, so that one that knows the key bills the same call once. */
   readonly idempotencyKey?: string;
   /** Names of features of the Messages API that the caller asks for (`anthropic-beta`). */

@@ -80,8 +80,9 @@ function baseOf(connection: Connection): Base {
   return base;
 }
 
-function addressOf({ connection, model }: Target, { operation }: NativeRequest) {
+function addressOf({ connection, model }: Target, { operation, isCount }: NativeRequest) {
   const { origin, folder } = baseOf(connection);
+  if (isCount) return { origin, path: `${folder}${paths[operation]}/count_tokens` };
   if (connection.type !== "azure") return { origin, path: `${folder}${paths[operation]}` };
   if (!deploymentName.test(model)) {
     refuse("model", `is not a valid deployment name of provider ${connection.name}`);
@@ -153,19 +154,24 @@ async function readFault(
 
 async function readWhole(
   connection: Connection,
-  { operation }: NativeRequest,
+  { operation, isCount }: NativeRequest,
   { headers, body }: Response,
   signal: AbortSignal,
 ): Promise<WholeAnswer> {
   const bytes = await orFault(connection, "body", signal, () => body.bytes());
   const json = hasMoreContainers(bytes, containersMax) ? undefined : tryParseBytes(bytes);
-  if (!isAnswer(operation, json) || !isSound(json, nestingDepthMax)) {
+  const isExpected = isCount ? isTokenCount(json) : isAnswer(operation, json);
+  if (!isExpected || !isJsonObject(json) || !isSound(json, nestingDepthMax)) {
     if (hasError(json)) throw failedAnswer(connection, bytes);
     throw malformedFault(connection, `with a body that is not a valid ${operation} of its API`);
   }
   const { "content-type": type } = headers;
   const contentType = isOfType(type, jsonType) ? type : jsonType;
   return { kind: "whole", bytes, json, contentType };
+}
+
+function isTokenCount(json: unknown): boolean {
+  return isJsonObject(json) && typeof json["input_tokens"] === "number";
 }
 
 /** Returns whether an answer with status 200 reports a failure. */

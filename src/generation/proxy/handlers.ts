@@ -55,6 +55,12 @@ export function llmProxyHandlers(
     createMessage: ({ httpBody }, context) => create("message", httpBody, context),
     streamMessage: ({ httpBody }, context) => stream("message", httpBody, context),
 
+    async countMessageTokens({ httpBody }, context) {
+      const call = await callOf(proxy, "message", httpBody, context);
+      const { bytes, contentType } = await proxy.count(projectOf(context), call);
+      return { contentType, data: bytes };
+    },
+
     async listModels(_, context) {
       const { models: list, unavailable } = await models.list(projectOf(context));
       return {

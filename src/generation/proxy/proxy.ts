@@ -2,12 +2,12 @@
 // the answer on unchanged. Source: docs/decisions.md, 7, 21.1.
 
 import type { ProjectScope } from "../../access/scope.ts";
-import { ServiceError } from "../../base/errors.ts";
+import { refuse, ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { failureOf } from "../calls/attempts.ts";
 import type { GenerationIds } from "../calls/generation-event.ts";
-import type { ModelRequest } from "../calls/model-call.ts";
-import type { Asked } from "../calls/model-calls.ts";
+import type { ModelRequest, WholeAnswer } from "../calls/model-call.ts";
+import type { Asked, ModelCalls } from "../calls/model-calls.ts";
 import type { Caller, RecordedCall, RecordedCalls } from "../calls/recorded-calls.ts";
 import type { Configurations } from "../configurations/configurations.ts";
 import { toEventBytes } from "../openai/event-stream.ts";
@@ -30,6 +30,8 @@ export type Answered = Omit<GenerationIds, "parentId"> & {
   readonly model: string;
 };
 
+export type RawAnswer = { readonly bytes: Uint8Array; readonly contentType: string };
+
 export type ReceivedBody = {
   readonly operation: ModelRequest["operation"];
   readonly bytes: Uint8Array;
@@ -43,10 +45,9 @@ export type Proxy = {
    * with INVALID_ARGUMENT naming the field.
    */
   read(project: ProjectScope, body: ReceivedBody): Promise<ProxyRequest>;
-  create(
-    project: ProjectScope,
-    call: ProxyCall,
-  ): Promise<Answered & { readonly bytes: Uint8Array; readonly contentType: string }>;
+  create(project: ProjectScope, call: ProxyCall): Promise<Answered & RawAnswer>;
+  /** Asks the provider for the number of tokens of a message's request; stores nothing. */
+  count(project: ProjectScope, call: ProxyCall): Promise<RawAnswer>;
   /**
    * Runs a call to the first byte of its answer. The last bytes follow after the generation is
    * stored; the stream fails if the answer is incomplete. The generation is also stored if the
@@ -60,19 +61,20 @@ export type Proxy = {
 
 export type ProxyOptions = {
   readonly recordedCalls: RecordedCalls;
+  readonly calls: ModelCalls;
   readonly configurations: Pick<Configurations, "use">;
   readonly logger: Pick<Logger, "warn">;
 };
 
-export function createProxy({ recordedCalls, configurations, logger }: ProxyOptions): Proxy {
+export function createProxy({ recordedCalls, calls, configurations, logger }: ProxyOptions): Proxy {
   function open(
     project: ProjectScope,
     { request, headers, caller }: ProxyCall,
   ): Promise<RecordedCall> {
-    const { timeoutMs, betas } = headers;
+    const { timeoutMs } = headers;
     const recorded = toRecorded(request, headers);
     return recordedCalls.open(project, {
-      request: { ...request, ...(betas !== undefined && { betas }) },
+      request: withBetas(request, headers),
       promptCharacters: request.configured?.promptCharacters ?? 0,
       timeoutMs,
       caller,
@@ -145,16 +147,33 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
     async create(project, call) {
       const run = await open(project, call);
       const { answer, ...asked } = await run.ask("whole");
-      const { json, bytes = Buffer.from(JSON.stringify(json)) } = answer;
+      const { json } = answer;
+      const { bytes, contentType } = rawOf(answer);
       const form = answerForms[call.request.operation];
       const read = form.read(json);
       const failure = form.failure(asked.target.connection, json);
       const error = failure && failureOf(failure, run.signal).text;
       await run.finish({ ...asked, answer: { ...read, usage: answer.usage ?? read.usage }, error });
-      const { contentType = "application/json" } = answer;
       // A model that failed may repeat a secret.
       const sent = failure ? redactor(asked.target.connection).body(bytes) : bytes;
       return { ...answeredOf(run, asked.target), bytes: sent, contentType };
+    },
+
+    async count(project, { request, headers, caller }) {
+      if (request.isStream) refuse("stream", "must not be true: a count is one number");
+      const call = await calls.open(project, {
+        request: { ...withBetas(request, headers), isCount: true },
+        timeoutMs: headers.timeoutMs,
+        client: caller.signal,
+      });
+      try {
+        const { answer } = await call.ask("whole");
+        return rawOf(answer);
+      } catch (error) {
+        throw failureOf(error, call.signal).thrown;
+      } finally {
+        call.close();
+      }
     },
 
     async stream(project, call) {
@@ -164,6 +183,14 @@ export function createProxy({ recordedCalls, configurations, logger }: ProxyOpti
       return { ...answeredOf(run, asked.target), chunks };
     },
   };
+}
+
+function withBetas(request: ProxyRequest, { betas }: CallHeaders): ModelRequest {
+  return { ...request, ...(betas !== undefined && { betas }) };
+}
+
+function rawOf({ json, bytes, contentType = "application/json" }: WholeAnswer): RawAnswer {
+  return { bytes: bytes ?? Buffer.from(JSON.stringify(json)), contentType };
 }
 
 function answeredOf({ ids }: RecordedCall, { connection, model }: Target): Answered {

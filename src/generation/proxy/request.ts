@@ -14,7 +14,7 @@ import { toChatHistory as historyOfResponse } from "../openai/response.ts";
 import type { CallHeaders } from "./request-headers.ts";
 
 /** Request with the bytes of its body. */
-export type ProxyRequest = Required<Omit<ModelRequest, "idempotencyKey" | "betas">> & {
+export type ProxyRequest = Required<Omit<ModelRequest, "idempotencyKey" | "betas" | "isCount">> & {
   /** Additions of a configuration to the recorded `config` and `inputs`, and to the prompt. */
   readonly configured?: {
     readonly config: JsonObject;
