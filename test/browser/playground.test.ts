@@ -238,8 +238,16 @@ describe("the playground", () => {
       headers: { authorization: `Bearer ${app.service.projectKey}` },
     });
     const { configurations } = (await answer.json()) as { configurations: [{ id: string }] };
+    const { id } = configurations[0];
+    const read = async () =>
+      (await app.call("GET", `/v1/configurations/${id}`)) as { parameters: object };
+    const responseFormat = { type: "json_object" };
+    const { parameters } = await read();
+    await app.call("PUT", `/v1/configurations/${id}`, {
+      parameters: { ...parameters, responseFormat },
+    });
 
-    const again = await app.open(path(`?prompt=${configurations[0].id}`));
+    const again = await app.open(path(`?prompt=${id}`));
 
     await again.page.getByRole("button", { name: "Model: openai/gpt-4o-mini" }).waitFor();
     await again.page.getByRole("button", { name: "Parameters of model, 1 set" }).waitFor();
@@ -254,6 +262,15 @@ describe("the playground", () => {
     await again.page.getByRole("button", { name: "Save", exact: true }).click();
     const name = again.page.getByRole("textbox", { name: "Name" });
     expect(await name.inputValue()).toBe("greeting");
+    await again.page.getByRole("button", { name: "Save new version" }).click();
+    await again.page.getByText("Saved the prompt “greeting”.").waitFor();
+    expect((await read()).parameters).toMatchObject({
+      responseFormat,
+      template: [{ content: "Greet {{ name }} warmly." }, {}],
+    });
+    await again.page.getByText("Kept with the prompt").click();
+    await again.page.getByText('"json_object"').waitFor();
+    await again.inspect("playground-kept");
   });
 
   test("opens a model event from its trace", async () => {

@@ -3,8 +3,13 @@
 
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { toApiMessage, toFunctions } from "../../../src/web/app/pages/playground/draft.ts";
-import { eventToDraft } from "../../../src/web/app/pages/playground/event-draft.ts";
+import {
+  newColumn,
+  toApiMessage,
+  toFunctions,
+  toPromptParameters,
+} from "../../../src/web/app/pages/playground/draft.ts";
+import { eventToDraft, promptToDraft } from "../../../src/web/app/pages/playground/event-draft.ts";
 
 function openedFrom(inputs: JsonObject, config: JsonObject = {}) {
   const draft = eventToDraft({ inputs, config });
@@ -205,5 +210,32 @@ describe("eventToDraft", () => {
     expect(sent).toEqual(history);
     expect(variables).toEqual({ question: "Why" });
     expect(leftOut).toEqual([]);
+  });
+});
+
+test("a prompt that is opened and saved keeps what the playground has no field for", () => {
+  const parameters = {
+    call_type: "completion",
+    model: "m",
+    template: [{ role: "system", content: "Answer in JSON." }],
+    hyperparameters: { temperature: 0.5, seed: 7, max_completion_tokens: 9 },
+    responseFormat: { type: "json_object" },
+    functionCallParams: "auto",
+    selectedFunctions: [{ id: "f", name: "f" }],
+  };
+  const draft = promptToDraft({ name: "p", provider: "openai", parameters } as never);
+  const [column = newColumn()] = draft.columns;
+
+  expect(draft.promptRest).toEqual({
+    responseFormat: { type: "json_object" },
+    functionCallParams: "auto",
+    hyperparameters: { seed: 7 },
+  });
+  const { hyperparameters, ...others } = parameters;
+  const { max_completion_tokens: max_tokens, ...same } = hyperparameters;
+  expect(toPromptParameters(draft, column)).toEqual({
+    ...others,
+    call_type: "chat",
+    hyperparameters: { ...same, max_tokens },
   });
 });

@@ -117,18 +117,21 @@ export function carryParameters(settings: Fields): CarriedParameters {
     otherNames[name] ?? name,
     value,
   ]);
-  const isKnown = (name: string) =>
-    name in otherNames || (parameterNames as readonly string[]).includes(name);
   const left = [
     ...otherSettings.filter((name) => isSet(settings[name])),
     ...Object.keys(inner).filter(
-      (name) => !isKnown(name) && !quietSettings.includes(name) && isSet(inner[name]),
+      (name) => !isParameter(name) && !quietSettings.includes(name) && isSet(inner[name]),
     ),
   ];
   return {
     parameters: toParameters(Object.fromEntries(named)),
     notes: [...new Set(left)].map((name) => `the setting ${name}`),
   };
+}
+
+/** Returns whether the playground has a field for a parameter of this name. */
+export function isParameter(name: string): boolean {
+  return Object.hasOwn(otherNames, name) || (parameterNames as readonly string[]).includes(name);
 }
 
 /**

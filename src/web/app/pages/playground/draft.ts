@@ -42,6 +42,8 @@ export type Draft = {
   readonly columns: readonly Column[];
   /** Name of the prompt that was opened, under which the draft is saved again. */
   readonly promptName?: string;
+  /** Its parameters that the playground has no field for; saving keeps them. */
+  readonly promptRest?: JsonObject;
   /** Parts of the opened event or prompt that the draft lacks, as parts of a sentence. */
   readonly leftOut?: readonly string[];
 };
@@ -134,6 +136,27 @@ export function toHyperparameters({ parameters }: Column): JsonObject {
     return [[name, Number.isNaN(value) ? typed : value]];
   });
   return Object.fromEntries(entries);
+}
+
+/** Returns the parameters of a prompt, with those of the opened one that the draft lacks. */
+export function toPromptParameters(draft: Draft, column: Column): JsonObject {
+  const { hyperparameters, ...rest } = draft.promptRest ?? {};
+  const functions = toFunctions(draft.tools);
+  return {
+    ...rest,
+    call_type: "chat",
+    model: column.model.includes("/")
+      ? column.model.slice(column.model.indexOf("/") + 1)
+      : column.model,
+    hyperparameters: {
+      ...(isFields(hyperparameters) && hyperparameters),
+      ...toHyperparameters(column),
+    },
+    template: draft.messages.map(toApiMessage),
+    ...(functions.length > 0 && {
+      selectedFunctions: functions.map((one) => ({ id: one["name"] ?? "", ...one })),
+    }),
+  };
 }
 
 /** Returns recorded parameters as typed ones. */

@@ -1,12 +1,13 @@
 // Drafts of recorded model events and of saved prompts. A draft tells what it could not carry over,
 // since a changed prompt must not run unnoticed. Pure functions.
 
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Configuration } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import type { Event } from "../../../../../gen/waggle/v1/event_pb.js";
-import type { Fields } from "../../design/chat-message.ts";
+import { type Fields, isFields } from "../../design/chat-message.ts";
 import { readInputs } from "../session/event-messages.ts";
 import { carryMessages } from "./carried-messages.ts";
-import { carryParameters, carryTools } from "./carried-tools.ts";
+import { carryParameters, carryTools, isParameter } from "./carried-tools.ts";
 import { type Draft, emptyDraft, newColumn, toDraftMessages } from "./draft.ts";
 
 /** Members of a whole request that change no answer, or that the draft holds elsewhere. */
@@ -92,11 +93,20 @@ export function promptToDraft({ name, parameters = {}, provider }: Configuration
   return {
     ...emptyDraft(),
     promptName: name,
+    promptRest: restOf(settings),
     ...(messages.length > 0 && { messages }),
     tools: tools.text,
     columns: [{ ...newColumn(modelOf({ model, provider })), parameters: carried.parameters }],
     leftOut: [...tools.notes, ...carried.notes],
   };
+}
+
+/** Returns the parameters of a prompt that the draft does not hold, hyperparameters included. */
+function restOf(parameters: JsonObject): JsonObject {
+  const { call_type: _, hyperparameters, ...settings } = parameters;
+  const all = isFields(hyperparameters) ? hyperparameters : {};
+  const others = Object.entries(all).filter(([name]) => !isParameter(name));
+  return { ...settings, ...(others.length > 0 && { hyperparameters: Object.fromEntries(others) }) };
 }
 
 function textOf(value: unknown): string {

@@ -11,6 +11,7 @@ import { Button, IconButton } from "../../design/button.tsx";
 import type { Fields } from "../../design/chat-message.ts";
 import { CodeEditor } from "../../design/code-editor.tsx";
 import { ErrorState } from "../../design/states.tsx";
+import { TextView } from "../../design/text-view.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -193,6 +194,7 @@ function DraftEditor(props: MessagesEditorProps) {
       <MessagesEditor {...props} />
       <VariablesEditor {...props} />
       <ToolsEditor {...props} />
+      <PromptRest {...props} />
     </>
   );
 }
@@ -273,6 +275,18 @@ function NoProvider() {
         "An administrator of the project can set one up."
       )}
     </p>
+  );
+}
+
+/** Shows what the opened prompt has besides, such as its response format. */
+function PromptRest({ draft: { promptRest = {} } }: PartProps) {
+  if (Object.keys(promptRest).length === 0) return null;
+  return (
+    <details className="playground-tools">
+      <summary>Kept with the prompt</summary>
+      <TextView kind="mono" text={JSON.stringify(promptRest, null, 2)} />
+      <p className="playground-note">Saving keeps these parameters; runs here go without them.</p>
+    </details>
   );
 }
 

@@ -1,6 +1,7 @@
 // Saves the messages with a column's model as a prompt: a new one, or a new version of one that has
 // the name.
 
+import type { JsonObject } from "@bufbuild/protobuf";
 import { useState } from "react";
 import { ConfigurationService } from "../../../../../gen/waggle/v1/configuration_pb.js";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
@@ -8,14 +9,7 @@ import { SelectField, TextField } from "../../design/fields.tsx";
 import { Dialog } from "../../design/overlay.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
-import {
-  type Column,
-  type Draft,
-  draftFault,
-  toApiMessage,
-  toFunctions,
-  toHyperparameters,
-} from "./draft.ts";
+import { type Draft, draftFault, toPromptParameters } from "./draft.ts";
 
 export type SavePromptProps = {
   readonly draft: Draft;
@@ -33,7 +27,8 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
   const shownProvider = provider ?? column?.model.split("/")[0] ?? "";
   const { save, change, exists } = useSave(name.trim(), onClose);
   const submit = () => {
-    if (column) save({ provider: shownProvider, parameters: toParameters(draft, column), message });
+    if (column)
+      save({ provider: shownProvider, parameters: toPromptParameters(draft, column), message });
   };
   const { createConfiguration, updateConfiguration } = ConfigurationService.method;
   const maySave = useMay()(exists ? updateConfiguration : createConfiguration);
@@ -88,24 +83,9 @@ export function SavePrompt({ draft, initialName, onClose }: SavePromptProps) {
   );
 }
 
-function toParameters(draft: Draft, column: Column) {
-  const functions = toFunctions(draft.tools);
-  return {
-    call_type: "chat",
-    model: column.model.includes("/")
-      ? column.model.slice(column.model.indexOf("/") + 1)
-      : column.model,
-    hyperparameters: toHyperparameters(column),
-    template: draft.messages.map(toApiMessage),
-    ...(functions.length > 0 && {
-      selectedFunctions: functions.map((one) => ({ id: one["name"] ?? "", ...one })),
-    }),
-  };
-}
-
 type Saved = {
   readonly provider: string;
-  readonly parameters: ReturnType<typeof toParameters>;
+  readonly parameters: JsonObject;
   readonly message: string;
 };
 
