@@ -68,11 +68,7 @@ export function createProjectResource<Row extends New, New, Fields>(
       });
     },
 
-    // Uses the connections for reads: a large row would delay key checks.
-    get: (whose) =>
-      parts.database
-        .on("reads")
-        .inTurn((sql) => get(sql, whose), { owner: whose.project.projectId }),
+    get: (whose) => parts.database.readInTurn(whose.project.projectId, (sql) => get(sql, whose)),
 
     update: (whose, fields) =>
       inTurn(whose, async (sql) => {

@@ -258,11 +258,9 @@ export function createNotifications(options: NotificationsOptions): Notification
 
     async list({ project, id }, page) {
       const key = { projectId: project.projectId, ownerId: id };
-      const rows = await database
-        .on("reads")
-        .inTurn((sql) => store.listNotifications(sql, key, { ...page, limit: page.limit + 1 }), {
-          owner: project.projectId,
-        });
+      const rows = await database.readInTurn(project.projectId, (sql) =>
+        store.listNotifications(sql, key, { ...page, limit: page.limit + 1 }),
+      );
       return toPage(rows, page.limit);
     },
   };

@@ -48,6 +48,11 @@ export type Database = {
    */
   inTurn<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
+   * Runs `work` like `inTurn`, on the connections for reads: a page may take long, and would delay
+   * key checks.
+   */
+  readInTurn<T>(owner: string, work: (sql: Sql) => Promise<T>): Promise<T>;
+  /**
    * Runs `work` like `transaction`. Inside another transaction it is a savepoint: if it fails, only
    * `work` is undone, and the outer transaction may continue after catching the failure.
    */
@@ -188,6 +193,7 @@ export function openDatabase(options: PoolOptions): Database {
         const pool = currentPool(name);
         return takeTurn(pool, () => work(pool.connections), turnOptions);
       },
+      readInTurn: (owner, work) => views.reads.inTurn(work, { owner }),
       async step<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
         const outer = ambient.getStore();
         if (!outer) return transaction(work);
@@ -222,7 +228,7 @@ export function openDatabase(options: PoolOptions): Database {
     };
   }
 
-  const views = {
+  const views: Readonly<Record<PoolName, Database>> = {
     callers: viewOf("callers"),
     commits: viewOf("commits"),
     reads: viewOf("reads"),

@@ -36,6 +36,7 @@ export function createExplainer(url: string): Explainer {
     sql: () => pool as Sql,
     transaction: async (work) => work(pool as Sql),
     inTurn: async (work) => work(pool as Sql),
+    readInTurn: async (_owner, work) => work(pool as Sql),
     step: async (work) => work(pool as Sql),
     isInTransaction: () => false,
     afterCommit: (effect) => effect(),

@@ -34,6 +34,7 @@ export function recordStatements(database: Database, sent: SentStatements): Data
     sql: () => wrap(database.sql()),
     transaction: (work, options) => database.transaction((sql) => work(wrap(sql)), options),
     inTurn: (work, options) => database.inTurn((sql) => work(wrap(sql)), options),
+    readInTurn: (owner, work) => database.readInTurn(owner, (sql) => work(wrap(sql))),
     step: (work) => database.step((sql) => work(wrap(sql))),
     reader: (options) => {
       const read = database.reader(options);

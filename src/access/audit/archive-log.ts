@@ -34,17 +34,14 @@ export type ListArchivesOptions = {
 };
 
 export function createArchiveLog(database: Database): ArchiveLog {
-  const reads = database.on("reads");
   return {
     find: (orgId, scopeId) =>
-      reads.inTurn((sql) => store.findArchive(sql, orgId, scopeId), { owner: orgId }),
+      database.readInTurn(orgId, (sql) => store.findArchive(sql, orgId, scopeId)),
     async list(orgId, { actor, limit, cursor }) {
       const below =
         cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
       const page = { below, actor, limit: limit + 1 };
-      const rows = await reads.inTurn((sql) => store.listArchives(sql, orgId, page), {
-        owner: orgId,
-      });
+      const rows = await database.readInTurn(orgId, (sql) => store.listArchives(sql, orgId, page));
       return toPageBy(rows, limit, ({ sequence }) => formatKeyCursor(sequence));
     },
   };

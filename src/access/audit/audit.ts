@@ -104,21 +104,17 @@ export function createAudit(database: Database): Audit {
       const below =
         cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
       const filter = parseFilter(asked);
-      // Uses the connections for reads: a page may take long, and would delay key checks.
-      return database.on("reads").inTurn(
-        async (sql) => {
-          const back = { below, count: auditRowsMax };
-          const from = (filter && (await store.findSequenceBack(sql, orgId, back))) ?? 1;
-          const rows = await store.listRowsBelow(sql, orgId, { below, from, filter, limit });
-          // A chain begins at 1, whatever rows exist before this page.
-          const last = rows.at(-1)?.sequence ?? from;
-          return {
-            items: rows.map(toEntry),
-            nextCursor: last > 1 ? formatKeyCursor(last) : undefined,
-          };
-        },
-        { owner: orgId },
-      );
+      return database.readInTurn(orgId, async (sql) => {
+        const back = { below, count: auditRowsMax };
+        const from = (filter && (await store.findSequenceBack(sql, orgId, back))) ?? 1;
+        const rows = await store.listRowsBelow(sql, orgId, { below, from, filter, limit });
+        // A chain begins at 1, whatever rows exist before this page.
+        const last = rows.at(-1)?.sequence ?? from;
+        return {
+          items: rows.map(toEntry),
+          nextCursor: last > 1 ? formatKeyCursor(last) : undefined,
+        };
+      });
     },
 
     async findChain(orgIdOrName) {

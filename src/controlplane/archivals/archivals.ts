@@ -124,9 +124,9 @@ async function readProgress(options: ArchivalsOptions, reading: Reading): Promis
   const { level, scopeId, at } = row;
   const workflowId = archiveWorkflowId(level, scopeId);
   const projectsMax = isListed ? listedArchivalProjectsMax : archivalProjectsMax;
-  const found = await database
-    .on("reads")
-    .inTurn((sql) => store.listInside(sql, row, projectsMax + 1), { owner: orgId });
+  const found = await database.readInTurn(orgId, (sql) =>
+    store.listInside(sql, row, projectsMax + 1),
+  );
   const inside = found.slice(0, projectsMax);
   const archived = inside.filter(({ isArchived }) => isArchived);
   const done = archived.length - (await archiveReads.countUnfinished(archived, orgId));

@@ -119,10 +119,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const afterName = cursor === undefined ? "" : parseNameCursor(cursor);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
-      // Uses the connections for reads: a page may take long, and would delay key checks.
-      const { rows, hasMore } = await database
-        .on("reads")
-        .inTurn((sql) => store.listMetrics(sql, projectId, page), { owner: projectId });
+      const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
+        store.listMetrics(sql, projectId, page),
+      );
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatNameCursor(last.definition.name) };
     },

@@ -77,10 +77,9 @@ export function createMetricVersions(parts: ChangeParts): MetricVersions {
       const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseVersionNumber);
       const { id: ownId } = await getMetric(database, projectId, id);
       const page = { limit, afterVersion };
-      // Uses the connections for reads: a page may take long, and would delay key checks.
-      const { rows, hasMore } = await database
-        .on("reads")
-        .inTurn((sql) => store.listVersions(sql, ownId, page), { owner: projectId });
+      const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
+        store.listVersions(sql, ownId, page),
+      );
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows, nextCursor: last && formatKeyCursor(last.version) };
     },

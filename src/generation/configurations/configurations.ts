@@ -102,10 +102,9 @@ export function createConfigurations(options: ChangeParts): Configurations {
         environment: env === undefined ? undefined : parseEnvironment(env),
         tags: parseTags(tags),
       };
-      // Uses the connections for reads: a page may take long, and would delay key checks.
-      const { rows, hasMore } = await database
-        .on("reads")
-        .inTurn((sql) => store.listConfigurations(sql, projectId, page), { owner: projectId });
+      const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
+        store.listConfigurations(sql, projectId, page),
+      );
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows.map(toConfiguration), nextCursor: last && formatNameCursor(last.name) };
     },

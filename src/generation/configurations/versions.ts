@@ -68,10 +68,9 @@ export function createConfigurationVersions(options: ChangeParts): Configuration
       const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseVersionNumber);
       await getConfiguration(database.sql(), projectId, { id });
       const page = { limit, afterVersion };
-      // Uses the connections for reads: a page may take long, and would delay key checks.
-      const { rows, hasMore } = await database
-        .on("reads")
-        .inTurn((sql) => store.listVersions(sql, id, page), { owner: projectId });
+      const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
+        store.listVersions(sql, id, page),
+      );
       const last = hasMore ? rows.at(-1) : undefined;
       return { items: rows.map(toVersion), nextCursor: last && formatKeyCursor(last.version) };
     },

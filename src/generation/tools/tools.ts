@@ -49,11 +49,8 @@ export function createTools(parts: ChangeParts): Tools {
   });
   return {
     ...resource,
-    // Uses the connections for reads: a long list would delay key checks.
     list: (projectId) =>
-      parts.database
-        .on("reads")
-        .inTurn((sql) => store.listTools(sql, projectId), { owner: projectId }),
+      parts.database.readInTurn(projectId, (sql) => store.listTools(sql, projectId)),
   };
 }
 

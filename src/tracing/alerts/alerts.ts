@@ -88,11 +88,6 @@ export function createAlerts(options: AlertsOptions): Alerts {
     return withTargets(notifications, project, row);
   }
 
-  /** Reads like `find`, on the connections for reads. */
-  function read<T>(project: ProjectScope, work: (sql: Sql) => Promise<T>): Promise<T> {
-    return database.on("reads").inTurn(work, { owner: project.projectId });
-  }
-
   return {
     async create(project, fields, actor) {
       if (!fields.targets) refuse("notification_details", "is required");
@@ -121,7 +116,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     },
 
     list: async (project) => {
-      const rows = await read(project, (sql) =>
+      const rows = await database.readInTurn(project.projectId, (sql) =>
         store.listAlerts(sql, project.projectId, { limit: alertsOfProjectMax }),
       );
       return Promise.all(rows.map((row) => withTargets(notifications, project, row)));
@@ -166,7 +161,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       const limit = parsePageLimit(given);
       const parse = (text: string) => parseSequence(text);
       const beforeMs = cursor === undefined ? undefined : parseKeyCursor(cursor, parse);
-      const rows = await read(project, async (sql) => {
+      const rows = await database.readInTurn(project.projectId, async (sql) => {
         const { projectId } = await findRow(sql, project, id);
         return store.listEvaluations(sql, { projectId, id }, { limit: limit + 1, beforeMs });
       });
@@ -175,7 +170,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
 
     async listNotifications(project, id, page) {
       const options = parsePageOptions(page);
-      await read(project, (sql) => findRow(sql, project, id));
+      await database.readInTurn(project.projectId, (sql) => findRow(sql, project, id));
       return notifications.list({ project, id }, options);
     },
   };

@@ -79,13 +79,10 @@ export function createStoredCharts(parts: ChangeParts): StoredCharts {
   });
   return {
     ...resource,
-    // Uses the connections for reads: a long list would delay key checks.
     list: ({ projectId }) =>
-      parts.database
-        .on("reads")
-        .inTurn((sql) => store.listCharts(sql, projectId, { limit: chartsOfProjectMax }), {
-          owner: projectId,
-        }),
+      parts.database.readInTurn(projectId, (sql) =>
+        store.listCharts(sql, projectId, { limit: chartsOfProjectMax }),
+      ),
   };
 }
 

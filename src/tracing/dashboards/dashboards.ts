@@ -54,9 +54,7 @@ export function createDashboards(parts: ChangeParts): Dashboards {
   return {
     ...resource,
     list: ({ projectId }) =>
-      parts.database
-        .on("reads")
-        .inTurn((sql) => store.listDashboards(sql, projectId), { owner: projectId }),
+      parts.database.readInTurn(projectId, (sql) => store.listDashboards(sql, projectId)),
   };
 }
 

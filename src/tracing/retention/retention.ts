@@ -97,11 +97,11 @@ export function createRetention(options: RetentionOptions): Retention {
 
     async listRuns({ projectId, clusterId }, request) {
       const page = parsePageOptions(request);
-      const reads = clusters.database(clusterId).on("reads");
-      const rows = await reads.inTurn(
-        (sql) => store.listRuns(sql, projectId, { ...page, limit: page.limit + 1 }),
-        { owner: projectId },
-      );
+      const rows = await clusters
+        .database(clusterId)
+        .readInTurn(projectId, (sql) =>
+          store.listRuns(sql, projectId, { ...page, limit: page.limit + 1 }),
+        );
       return toPage(rows, page.limit);
     },
   };

@@ -104,14 +104,14 @@ export function createRunEvents(
       do {
         const asked = { after: page?.at(-1) ?? "", limit: idsOfPage };
         const find = (sql: Sql) => store.listEventIds(sql, projectId, sessions, asked);
-        page = await database.on("reads").inTurn(find, { owner: projectId });
+        page = await database.readInTurn(projectId, find);
         if (page.length > 0) yield page;
       } while (page.length === idsOfPage);
     },
 
     usage(projectId, sessions) {
       const find = (sql: Sql) => store.findUsage(sql, projectId, sessions);
-      return database.on("reads").inTurn(find, { owner: projectId });
+      return database.readInTurn(projectId, find);
     },
 
     openSessionIds: store.listOpenSessionIds,

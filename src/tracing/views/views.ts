@@ -70,9 +70,9 @@ export function createViews(parts: ChangeParts): Views {
     list: async ({ project: { projectId }, actor }, page) => {
       // No view is on any other page, and Postgres would refuse a NUL.
       if (page !== undefined && !pagePattern.test(page)) return [];
-      return parts.database
-        .on("reads")
-        .inTurn((sql) => store.listViews(sql, projectId, { actor, page }), { owner: projectId });
+      return parts.database.readInTurn(projectId, (sql) =>
+        store.listViews(sql, projectId, { actor, page }),
+      );
     },
   };
 }
