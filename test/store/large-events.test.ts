@@ -3,13 +3,13 @@
 
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createUuid } from "../../src/base/ids.ts";
 import { eventBytesMax, listItemsMax } from "../../src/base/limits.ts";
 import type { EventWrite } from "../../src/tracing/events/event.ts";
 import { skipWhereMissing } from "../clients/environment.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenARecorder } from "../support/recorder.ts";
 import { turnsAt } from "../support/turns.ts";
+import { aWrite } from "../support/writes.ts";
 
 /** Ids of the events of each commit. */
 const commits: string[][] = [];
@@ -25,24 +25,13 @@ const { database, fields, recorder, events, projectId } = await givenARecorder({
   },
 });
 
-function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
-  return {
-    event_id: createUuid(),
-    session_id: createUuid(),
-    event_type: "tool",
-    inputs: {},
-    start_time: 1_700_000_000_000,
-    ...overrides,
-  };
-}
-
 /** Text that does not compress. */
 function noise(length: number): string {
   return randomBytes(length / 2).toString("hex");
 }
 
 async function given(overrides: Partial<EventWrite> = {}): Promise<string> {
-  const event = anEvent(overrides);
+  const event = aWrite(overrides);
   await recorder.record(projectId, [event]);
   return event.event_id;
 }
@@ -71,7 +60,7 @@ describe("an update of a large event", () => {
     const place = await placeOfInputs(id);
 
     await recorder.update(projectId, { event_id: id, metadata: { added: 2 }, outputs: { a: 1 } });
-    await recorder.record(projectId, [anEvent({ event_id: id, inputs: {} })]);
+    await recorder.record(projectId, [aWrite({ event_id: id, inputs: {} })]);
 
     expect(place).toEqual(expect.any(String));
     expect(await placeOfInputs(id)).toBe(place);
@@ -116,7 +105,7 @@ describe("an update of a large event", () => {
 
   test("that waits for its event is merged into it", async () => {
     const text = noise(600_000);
-    const event = anEvent({ inputs: { a: 1 } });
+    const event = aWrite({ inputs: { a: 1 } });
     const { event_id } = event;
 
     await Promise.all([
@@ -125,11 +114,11 @@ describe("an update of a large event", () => {
     ]);
     await Promise.all([
       recorder.enrich(projectId, { event_id, metadata: { c: 3 } }),
-      recorder.record(projectId, [anEvent()]),
+      recorder.record(projectId, [aWrite()]),
     ]);
     await Promise.all([
       recorder.record(projectId, [event]),
-      recorder.record(projectId, [anEvent()]),
+      recorder.record(projectId, [aWrite()]),
     ]);
 
     const got = await events.get(projectId, event_id);
@@ -154,8 +143,8 @@ describe("an event that would grow past the limit", () => {
       message: expect.stringContaining(`more than ${eventBytesMax} bytes`) as string,
     });
     const [created, beside] = await Promise.all([
-      recorder.record(projectId, [anEvent(more), anEvent()]),
-      recorder.record(projectId, [anEvent()]),
+      recorder.record(projectId, [aWrite(more), aWrite()]),
+      recorder.record(projectId, [aWrite()]),
     ]);
     expect([[...created.keys()], beside.size]).toEqual([[0], 0]);
     expect((await events.get(projectId, id)).outputs).toEqual({});
@@ -187,12 +176,12 @@ describe("an event that would grow past the limit", () => {
 
 describe("a large request", () => {
   test("is stored in parts, between which others have their turn", async () => {
-    const writes = Array.from({ length: 40 }, () => anEvent());
-    const [shared = anEvent()] = writes;
+    const writes = Array.from({ length: 40 }, () => aWrite());
+    const [shared = aWrite()] = writes;
     // The same id in the first part and in the last.
     writes[39] = { ...shared, metadata: { last: true } };
-    const clash = anEvent({ session_id: shared.event_id });
-    const small = anEvent();
+    const clash = aWrite({ session_id: shared.event_id });
+    const small = aWrite();
     commits.length = 0;
 
     const large = recorder.record(projectId, [...writes, clash], {
@@ -210,7 +199,7 @@ describe("a large request", () => {
   });
 
   test("with an Idempotency-Key is stored whole or not at all", async () => {
-    const writes = Array.from({ length: 4 }, () => anEvent());
+    const writes = Array.from({ length: 4 }, () => aWrite());
     const failure = new Error("the answer could not be kept");
 
     const attempt = database.transaction(async () => {
@@ -227,10 +216,10 @@ describe("a large request", () => {
 
 test("an event that changes its type has its fields in the catalogue under both", async () => {
   const own = await createTestProject(database);
-  const event = anEvent({ inputs: { question: "why" }, metadata: { depth: { of: 2 } } });
+  const event = aWrite({ inputs: { question: "why" }, metadata: { depth: { of: 2 } } });
   await recorder.record(own, [event]);
 
-  await recorder.record(own, [{ ...anEvent({ event_id: event.event_id }), event_type: "chain" }]);
+  await recorder.record(own, [{ ...aWrite({ event_id: event.event_id }), event_type: "chain" }]);
 
   const schema = await fields.schema(own);
   const namesOf = (type: string) =>

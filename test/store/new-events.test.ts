@@ -16,6 +16,7 @@ import { createTestDatabase, openTestClusters } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenScoring } from "../support/scored.ts";
+import { readQueued, readStored } from "../support/writes.ts";
 
 const own = await createTestDatabase();
 afterAll(() => own.drop());
@@ -68,31 +69,6 @@ async function givenProject(): Promise<ProjectId> {
   ];
   await applyWrites(database, derivations(), [setOf(project, writes)]);
   return project;
-}
-
-/** Returns what is stored of a project, without its id and model. */
-async function readAll(project: ProjectId): Promise<unknown> {
-  const sql = database.sql();
-  const stored = await sql`
-    select to_jsonb(events) - 'project_id' as event
-    from events
-    where project_id = ${project}
-    order by event_id`;
-  const totals = await sql`
-    select to_jsonb(session_totals) - 'project_id' as totals
-    from session_totals
-    where project_id = ${project}
-    order by session_id`;
-  return [...stored, ...totals];
-}
-
-/** Returns the ids of the events in the evaluation queue, in order. */
-async function readQueued(project: ProjectId): Promise<readonly string[]> {
-  const rows = await database.sql()<{ event_ids: string[] }[]>`
-    select event_ids
-    from evaluation_queue
-    where project_id = ${project}`;
-  return rows.flatMap((row) => row.event_ids).toSorted();
 }
 
 describe("applyNew", () => {
@@ -148,7 +124,7 @@ describe("applyNew", () => {
     expect(await createApplyNew(database, given)([setOf(project, writes)])).toBeDefined();
     await applyWrites(database, given, [setOf(other, writes)]);
 
-    expect(await readAll(project)).toEqual(await readAll(other));
+    expect(await readStored(database, project)).toEqual(await readStored(database, other));
   });
 
   test("widens a session that exists", async () => {
@@ -184,11 +160,11 @@ describe("applyNew", () => {
   ])("stores nothing with %s", async (_name, toWrites) => {
     const event = anEvent();
     await store([event]);
-    const before = await readAll(projectId);
+    const before = await readStored(database, projectId);
 
     expect(await store(await toWrites(event))).toBeUndefined();
 
-    expect(await readAll(projectId)).toEqual(before);
+    expect(await readStored(database, projectId)).toEqual(before);
   });
 
   test("stores nothing for a project with a listener, or of updates", async () => {
@@ -209,7 +185,7 @@ describe("applyNew", () => {
     expect(await applyNew([setOf(project, [first, second])])).toBeDefined();
 
     const want = ["\uE0000000new", second.event_id, first.session_id ?? ""].toSorted();
-    expect(await readQueued(project)).toEqual(want);
+    expect(await readQueued(database, project)).toEqual(want);
   });
 
   test("writers of one new session at once store every event", async () => {
@@ -339,8 +315,10 @@ describe("a recorder", () => {
           const refused = await record(oneWay, one, writes);
           expect(refused).toEqual(await record(otherWay, other, writes));
         }
-        expect(strip(await readAll(one))).toEqual(strip(await readAll(other)));
-        expect(await readQueued(one)).toEqual(await readQueued(other));
+        expect(strip(await readStored(database, one))).toEqual(
+          strip(await readStored(database, other)),
+        );
+        expect(await readQueued(database, one)).toEqual(await readQueued(database, other));
       }),
       { numRuns: 150 },
     );

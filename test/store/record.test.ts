@@ -7,22 +7,13 @@ import type { EventWrite, StoredEvent } from "../../src/tracing/events/event.ts"
 import { createRecorder } from "../../src/tracing/events/record.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenARecorder } from "../support/recorder.ts";
+import { aWrite } from "../support/writes.ts";
 
 const { database, fields, recorder, events, sessions, projectId } = await givenARecorder();
 
-function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
-  return {
-    event_id: createUuid(),
-    session_id: createUuid(),
-    event_type: "model",
-    event_name: "chat",
-    source: "test",
-    inputs: { question: "why" },
-    start_time: 1_700_000_000_000,
-    end_time: 1_700_000_000_250,
-    ...overrides,
-  };
-}
+const chat = { event_type: "model", event_name: "chat", inputs: { question: "why" } } as const;
+const anEvent = (overrides: Partial<EventWrite> = {}): EventWrite =>
+  aWrite({ ...chat, source: "test", ...overrides });
 
 describe("record", () => {
   test("counts the writes of an outer transaction after its commit only", async () => {

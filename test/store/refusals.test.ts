@@ -8,6 +8,7 @@ import type { WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createTestProject } from "../support/project.ts";
 import { givenARecorder } from "../support/recorder.ts";
 import { turnsAt } from "../support/turns.ts";
+import { aWrite } from "../support/writes.ts";
 
 /** Source of an event whose commit Postgres refuses, as for a value that no rule foresaw. */
 const poison = "poison";
@@ -28,18 +29,6 @@ const { database, recorder, events, sessions, projectId } = await givenARecorder
   turns: turnsAt(1),
   listener: refusePoison,
 });
-
-function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
-  return {
-    event_id: createUuid(),
-    session_id: createUuid(),
-    event_type: "tool",
-    inputs: {},
-    start_time: 1_700_000_000_000,
-    end_time: 1_700_000_000_250,
-    ...overrides,
-  };
-}
 
 /** Records writes and returns the causes in their order; undefined for those that are stored. */
 async function record(...writes: readonly EventWrite[]): Promise<(string | undefined)[]> {
@@ -70,16 +59,16 @@ const isSessionId = expect.stringMatching(/^event_id: is the id of a session/) a
 
 describe("an event whose session is another event", () => {
   test("is refused alone, whether that event is stored or in the same batch", async () => {
-    const stored = anEvent();
+    const stored = aWrite();
     await record(stored);
-    const [first, last] = [anEvent(), anEvent()];
-    const beside = anEvent();
+    const [first, last] = [aWrite(), aWrite()];
+    const beside = aWrite();
 
     const got = await record(
       first,
-      anEvent({ session_id: stored.event_id }),
+      aWrite({ session_id: stored.event_id }),
       beside,
-      anEvent({ session_id: beside.event_id }),
+      aWrite({ session_id: beside.event_id }),
       last,
     );
 
@@ -89,8 +78,8 @@ describe("an event whose session is another event", () => {
   });
 
   test("comes first in its batch: the other takes a session's id and is refused", async () => {
-    const first = anEvent();
-    const second = anEvent({ event_id: first.session_id ?? "" });
+    const first = aWrite();
+    const second = aWrite({ event_id: first.session_id ?? "" });
 
     const got = await record(first, second);
     const again = await record(first, second);
@@ -105,9 +94,9 @@ describe("an event whose session is another event", () => {
   test("leaves nothing behind: neither row, session nor totals", async () => {
     const session = createUuid();
     await sessions.start(projectId, { session_id: session });
-    const thief = anEvent({ event_id: session, metadata: { total_tokens: 7, cost: 1 } });
+    const thief = aWrite({ event_id: session, metadata: { total_tokens: 7, cost: 1 } });
 
-    const got = await record(thief, anEvent());
+    const got = await record(thief, aWrite());
 
     expect(got).toEqual([isSessionId, undefined]);
     expect(await countRowsOf(thief.session_id ?? "")).toBe(0);
@@ -117,8 +106,8 @@ describe("an event whose session is another event", () => {
   test("does not refuse others over an id that a refused write did not get", async () => {
     const session = createUuid();
     await sessions.start(projectId, { session_id: session });
-    const thief = anEvent({ event_id: session });
-    const member = anEvent({ session_id: session });
+    const thief = aWrite({ event_id: session });
+    const member = aWrite({ session_id: session });
 
     const got = await record(thief, member);
 
@@ -127,7 +116,7 @@ describe("an event whose session is another event", () => {
   });
 
   test("is refused in a chain of such events, in a bounded number of commits", async () => {
-    const chain = Array.from({ length: 40 }, () => anEvent());
+    const chain = Array.from({ length: 40 }, () => aWrite());
     await record(...chain);
     commits = 0;
     const linked = chain.map((event, at) => ({
@@ -135,7 +124,7 @@ describe("an event whose session is another event", () => {
       session_id: chain[at + 1]?.event_id ?? "",
     }));
 
-    const got = await record(...linked.slice(0, -1), anEvent());
+    const got = await record(...linked.slice(0, -1), aWrite());
 
     expect(got.filter((cause) => cause === undefined)).toHaveLength(1);
     expect(commits).toBeLessThanOrEqual(5);
@@ -144,9 +133,9 @@ describe("an event whose session is another event", () => {
   });
 
   test("takes updates that came before it, and they do not change which is refused", async () => {
-    const event = anEvent();
+    const event = aWrite();
     await recorder.enrich(projectId, { event_id: event.event_id, metadata: { early: true } });
-    const lost = anEvent({ session_id: event.event_id });
+    const lost = aWrite({ session_id: event.event_id });
 
     expect(await record(event, lost)).toEqual([undefined, isNoSession]);
 
@@ -154,7 +143,7 @@ describe("an event whose session is another event", () => {
   });
 
   test("makes a session of an early update, whatever that says, when it comes first", async () => {
-    const event = anEvent();
+    const event = aWrite();
     const sessionId = event.session_id ?? "";
     const early = { event_type: "tool", session_id: createUuid(), metadata: { early: 1 } } as const;
     await recorder.enrich(projectId, { event_id: sessionId, ...early });
@@ -169,9 +158,9 @@ describe("an event whose session is another event", () => {
 describe("requests that commit together", () => {
   test("of an event and of one in it as a session: one of the two is refused", async () => {
     for (let round = 0; round < 20; round += 1) {
-      const event = anEvent();
-      const lost = anEvent({ session_id: event.event_id });
-      const others = [anEvent(), anEvent()];
+      const event = aWrite();
+      const lost = aWrite({ session_id: event.event_id });
+      const others = [aWrite(), aWrite()];
       const requests = [
         [others[0], event],
         [lost, others[1]],
@@ -191,13 +180,13 @@ describe("requests that commit together", () => {
 
   test("of several projects are stored, though one holds a clash", async () => {
     const others = await Promise.all([1, 2, 3].map(() => createTestProject(database)));
-    const stored = anEvent();
+    const stored = aWrite();
     await record(stored);
-    const lost = anEvent({ session_id: stored.event_id });
+    const lost = aWrite({ session_id: stored.event_id });
 
     const [first, clash, ...rest] = await Promise.all([
-      recorder.record(projectId, [anEvent()]),
-      recorder.record(projectId, [lost, anEvent()]),
+      recorder.record(projectId, [aWrite()]),
+      recorder.record(projectId, [lost, aWrite()]),
       // In another project the id is free.
       ...others.map((other) => recorder.record(other, [lost])),
     ]);
@@ -213,9 +202,9 @@ describe("a value that Postgres refuses", () => {
   const isUnstorable = expect.stringMatching(/^holds a value .*22P02/) as string;
 
   test("costs its own event only, in few commits", async () => {
-    const writes = Array.from({ length: 1_000 }, () => anEvent());
+    const writes = Array.from({ length: 1_000 }, () => aWrite());
     const bad = [0, 411, 412, 999];
-    for (const at of bad) writes[at] = anEvent({ source: poison });
+    for (const at of bad) writes[at] = aWrite({ source: poison });
     commits = 0;
 
     const got = await record(...writes);
@@ -223,12 +212,12 @@ describe("a value that Postgres refuses", () => {
     expect(got.flatMap((cause, at) => (cause === undefined ? [] : [at]))).toEqual(bad);
     expect(got[411]).toEqual(isUnstorable);
     expect(commits).toBeLessThanOrEqual(80);
-    expect(await isStored(writes[1] ?? anEvent())).toBe(true);
-    expect(await isStored(writes[412] ?? anEvent())).toBe(false);
+    expect(await isStored(writes[1] ?? aWrite())).toBe(true);
+    expect(await isStored(writes[412] ?? aWrite())).toBe(false);
   });
 
   test("in every event of a large batch costs a bounded number of commits", async () => {
-    const writes = Array.from({ length: 1_000 }, () => anEvent({ source: poison }));
+    const writes = Array.from({ length: 1_000 }, () => aWrite({ source: poison }));
     commits = 0;
 
     const got = await record(...writes);
@@ -238,13 +227,13 @@ describe("a value that Postgres refuses", () => {
   });
 
   test("in one request leaves those that commit with it alone", async () => {
-    const good = [anEvent(), anEvent(), anEvent()];
+    const good = [aWrite(), aWrite(), aWrite()];
 
     const [, bad, mixed] = await Promise.all([
-      record(good[0] ?? anEvent()),
-      record(anEvent({ source: poison })),
-      record(anEvent({ source: poison }), good[1] ?? anEvent()),
-      record(good[2] ?? anEvent()),
+      record(good[0] ?? aWrite()),
+      record(aWrite({ source: poison })),
+      record(aWrite({ source: poison }), good[1] ?? aWrite()),
+      record(good[2] ?? aWrite()),
     ]);
 
     expect(bad).toEqual([isUnstorable]);
@@ -253,7 +242,7 @@ describe("a value that Postgres refuses", () => {
   });
 
   test("in an update is a 400, and the transaction around it goes on", async () => {
-    const event = anEvent();
+    const event = aWrite();
     await record(event);
     const update = { event_id: event.event_id, source: poison };
 

@@ -16,6 +16,7 @@ import { createTestDatabase, openTestClusters } from "../support/database.ts";
 import { createTestProject } from "../support/project.ts";
 import { patience } from "../support/patience.ts";
 import { givenScoring } from "../support/scored.ts";
+import { readQueued, readStored } from "../support/writes.ts";
 
 const testDatabase = await createTestDatabase();
 afterAll(() => testDatabase.drop());
@@ -74,22 +75,8 @@ async function givenProject(): Promise<ProjectId> {
 }
 
 async function readAll(project: ProjectId): Promise<unknown> {
-  const sql = testDatabase.database.sql();
-  const stored = await sql`
-    select to_jsonb(events) - 'project_id' as event
-    from events
-    where project_id = ${project}
-    order by event_id`;
-  const totals = await sql`
-    select to_jsonb(session_totals) - 'project_id' as totals
-    from session_totals
-    where project_id = ${project}
-    order by session_id`;
-  const queued = await sql<{ event_ids: string[] }[]>`
-    select event_ids
-    from evaluation_queue
-    where project_id = ${project}`;
-  return [...stored, ...totals, queued.flatMap((row) => row.event_ids).toSorted()];
+  const { database } = testDatabase;
+  return [await readStored(database, project), await readQueued(database, project)];
 }
 
 const bucket = fc.record(
