@@ -12,10 +12,10 @@ import { collectEntries, type Entry, toSubmitted } from "./entries.ts";
 import { buckets, type EventFields, eventTypes } from "./event.ts";
 import { countedKeys } from "./held-event.ts";
 import { mergeChanges } from "./merge.ts";
-import { compressionMax, rowLengthMax } from "./merge-held.ts";
+import { compressionMax } from "./merge-held.ts";
 import { mergeUnread } from "./merge-store.ts";
 import { isLong } from "./row-json.ts";
-import { type Row, toStatements } from "./row-statements.ts";
+import { type Row, toOneStatement } from "./row-statements.ts";
 import type { WriteSet } from "./write-set.ts";
 
 /** Maximum bytes of the updates of a commit. */
@@ -80,15 +80,13 @@ export function createApplyUnread(database: Database, derivations: Derivations):
       rows.push(row);
       if (pacer.due()) await pacer.rest();
     }
-    const onTooLong = (): void => undefined;
-    const options = { pacer, rowLengthMax, onTooLong, isSmall: true };
-    for await (const { text, rows: taken } of toStatements(rows, options)) {
-      // A listener may have begun to want the events meanwhile.
-      if (taken.length < rows.length || isWanted(sets)) return undefined;
-      const limits = { storedBytesMax, priceTable };
-      if (!(await tryStatement(() => mergeUnread(database.sql(), text, limits)))) return undefined;
-    }
-    return submitted.map(outcomesOf);
+    if (rows.length === 0) return submitted.map(outcomesOf);
+    const text = await toOneStatement(rows, pacer);
+    // A listener may have begun to want the events meanwhile.
+    if (text === undefined || isWanted(sets)) return undefined;
+    const limits = { storedBytesMax, priceTable };
+    const isStored = await tryStatement(() => mergeUnread(database.sql(), text, limits));
+    return isStored ? submitted.map(outcomesOf) : undefined;
   };
 }
 

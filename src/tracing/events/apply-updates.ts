@@ -14,10 +14,10 @@ import { collectEntries, type Entry, toSubmitted } from "./entries.ts";
 import { type EventFields, isSession } from "./event.ts";
 import { fieldsOfHeld, type HeldEvent } from "./held-event.ts";
 import { hoursOf } from "./mark-store.ts";
-import { compressionMax, mergePair, type Merging, rowLengthMax } from "./merge-held.ts";
+import { compressionMax, mergePair, type Merging } from "./merge-held.ts";
 import { mergeUnchanged, readHeld } from "./merge-store.ts";
 import { isLong } from "./row-json.ts";
-import { type Row, toStatements } from "./row-statements.ts";
+import { type Row, toOneStatement } from "./row-statements.ts";
 import { toStoredEvent } from "./stored-event.ts";
 import { mustHear, type WriteSet } from "./write-set.ts";
 
@@ -90,24 +90,17 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
     const merged = await merge(first.projectId, [...entries.values()], pacer);
     if (merged === undefined) return undefined;
     const { rows, changes } = merged;
-    const onTooLong = (): void => undefined;
+    if (rows.length === 0) return submitted.map(outcomesOf);
     const totals = toTotalsJson(totalsTermsOf(changes));
     const hours = hoursOf(changes);
-    for await (const { text, rows: taken } of toStatements(rows, {
-      pacer,
-      rowLengthMax,
-      onTooLong,
-      isSmall: true,
-    })) {
-      // A listener may have begun to want the events meanwhile.
-      if (taken.length < rows.length || mustHear(listener, first.projectId)) return undefined;
-      const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
-      const isStored = await tryStatement(() =>
-        mergeUnchanged(database.sql(), { rows: text, totals, queued, hours }),
-      );
-      if (!isStored) return undefined;
-    }
-    return submitted.map(outcomesOf);
+    const text = await toOneStatement(rows, pacer);
+    // A listener may have begun to want the events meanwhile.
+    if (text === undefined || mustHear(listener, first.projectId)) return undefined;
+    const queued = JSON.stringify(listener?.queuedOf?.(changes) ?? []);
+    const isStored = await tryStatement(() =>
+      mergeUnchanged(database.sql(), { rows: text, totals, queued, hours }),
+    );
+    return isStored ? submitted.map(outcomesOf) : undefined;
   };
 }
 

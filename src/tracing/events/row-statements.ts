@@ -68,11 +68,11 @@ export async function* toStatements(
 }
 
 /**
- * Returns the rows of a small commit, as lists of cells, as the text of one statement; undefined if
- * they take more than one.
+ * Returns the rows of a small commit, as objects or as lists of cells, as the text of one
+ * statement; undefined if they take more than one.
  */
 export async function toOneStatement(
-  rows: readonly (readonly unknown[])[],
+  rows: readonly (Row | readonly unknown[])[],
   pacer: Pacer,
 ): Promise<string | undefined> {
   if (rows.length > rowsPerStatementMax) return undefined;
