@@ -128,6 +128,48 @@ describe("prompts", () => {
     await inspect("prompt-use");
   });
 
+  test("show the calls of each version, which lead to their events", async () => {
+    const { insertedId: id } = (await app.call("POST", "/v1/configurations", {
+      name: "counted",
+      provider: "openai",
+      parameters: { call_type: "chat", model: "first", template: [] },
+    })) as { insertedId: string };
+    await app.call("PUT", `/v1/configurations/${id}`, {
+      parameters: { call_type: "chat", model: "second" },
+    });
+    const call = (version: string, more: object) => ({
+      event_type: "model",
+      event_name: `call of ${version}`,
+      inputs: {},
+      source: "test",
+      config: { configuration: { id, name: "counted", version }, version },
+      duration: 100,
+      ...more,
+    });
+    await app.call("POST", "/events/batch", {
+      events: [
+        call("v1", { metadata: { cost: 0.5 } }),
+        call("v1", { duration: 300, error: "no" }),
+        call("v2", {}),
+      ],
+    });
+    const { page, inspect } = await app.open(`${path()}/${id}?tab=versions`);
+    const table = page.getByRole("region", { name: "Calls by version" }).getByRole("table");
+
+    const row = table.getByRole("row").filter({ hasText: "v1" });
+    await row.waitFor();
+
+    const head = await table.getByRole("columnheader").allTextContents();
+    expect(head.slice(1)).toEqual(["events", "cost", "avg duration", "error rate"]);
+    const cells = await row.getByRole("cell").allTextContents();
+    expect(cells).toEqual(["2", "$0.500", "200 ms", "50 %"]);
+    expect(await table.getByRole("row").filter({ hasText: "v2" }).count()).toBe(1);
+    await inspect("prompt-calls");
+    await page.getByRole("link", { name: "Calls of v2" }).click();
+    await page.getByText("call of v2").first().waitFor();
+    expect(await page.getByText("call of v1").count()).toBe(0);
+  });
+
   test("are only read by a viewer", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, inspect } = await app.open(path(), { userId });

@@ -1,6 +1,9 @@
-// PromptVersions: the versions of a prompt, deployed by one choice, and what differs between two.
+// PromptVersions: the versions of a prompt, deployed by one choice, their calls, and what differs
+// between two.
 
+import { Link } from "@tanstack/react-router";
 import { Rocket } from "lucide-react";
+import { useState } from "react";
 import {
   type Configuration,
   ConfigurationService,
@@ -9,6 +12,7 @@ import {
   type ConfigurationVersion,
   ConfigurationVersionService,
 } from "../../../../../gen/waggle/v1/configuration_version_pb.js";
+import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc, useRpcMutation } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
@@ -16,9 +20,12 @@ import { Select } from "../../design/input.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import type { TimeRange } from "../../design/time-range.ts";
 import { Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useSearchChange } from "../../shell/search.ts";
+import { useEventFields } from "../traces/event-fields.ts";
+import { callFilters, PromptCalls, promptField, versionField } from "./prompt-calls.tsx";
 import { environments } from "./prompt-content.ts";
 import { PromptDiff } from "./prompt-diff.tsx";
 import { promptRoute, type PromptSearch } from "./route.tsx";
@@ -27,11 +34,15 @@ const { listConfigurationVersions, deployConfigurationVersion } =
   ConfigurationVersionService.method;
 
 export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
+  const [range, setRange] = useState<TimeRange>(monthRange);
+  // A filter by a field that no event has would be refused.
+  const fields = useEventFields();
   const { from, to } = promptRoute.useSearch();
   const choose = useSearchChange<PromptSearch>();
   const answer = useRpc(listConfigurationVersions, { id: prompt.id });
   const { data, error } = answer;
   if (error || !data) return <ReadState read={answer} what="Loading versions" />;
+  const isCalled = fields.some(({ name }) => name === promptField);
   const versions = data.data.toReversed();
   const newer = to ?? versions[0]?.name;
   const older = from ?? versions[1]?.name;
@@ -40,9 +51,15 @@ export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
     <div className="form">
       <ol>
         {versions.map((version) => (
-          <VersionRow key={version.name} promptId={prompt.id} version={version} />
+          <VersionRow
+            key={version.name}
+            promptId={prompt.id}
+            version={version}
+            range={isCalled ? range : undefined}
+          />
         ))}
       </ol>
+      {isCalled ? <PromptCalls promptId={prompt.id} range={range} onRange={setRange} /> : null}
       {newer === undefined || older === undefined ? (
         <p className="soft">There is one version. Save a change, and both can be compared here.</p>
       ) : (
@@ -69,9 +86,17 @@ export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
   );
 }
 
-type VersionRowProps = { readonly promptId: string; readonly version: ConfigurationVersion };
+const monthRange: TimeRange = { last: 30 * 24 * 60 };
 
-function VersionRow({ promptId, version }: VersionRowProps) {
+type VersionRowProps = {
+  readonly promptId: string;
+  readonly version: ConfigurationVersion;
+  /** Range of the calls that the row leads to; undefined if no event names a prompt. */
+  readonly range: TimeRange | undefined;
+};
+
+function VersionRow({ promptId, version, range }: VersionRowProps) {
+  const projectId = useCurrentProjectId();
   const mayDeploy = useMay()(deployConfigurationVersion);
   const deploy = useRpcMutation(deployConfigurationVersion, {
     changes: [
@@ -94,6 +119,22 @@ function VersionRow({ promptId, version }: VersionRowProps) {
       <span className="soft truncate" title={version.message}>
         <Time value={version.date} /> {version.message}
       </span>
+      {range === undefined ? null : (
+        <Link
+          to="/app/p/$projectId/traces"
+          params={{ projectId }}
+          search={{
+            tab: "events",
+            range,
+            filters: [
+              ...callFilters(promptId),
+              { field: versionField, operator: "is", value: version.name },
+            ],
+          }}
+        >
+          Calls of {version.name}
+        </Link>
+      )}
       <Menu
         align="end"
         trigger={
