@@ -26,20 +26,6 @@ async function signInBeside(page: Page): Promise<void> {
   await other.getByRole("button", { name: "Sign in" }).click();
 }
 
-describe("the first page of a visit", () => {
-  test("is made of few scripts", async () => {
-    const { page } = await app.open("/healthz");
-    const scripts: string[] = [];
-    page.on("request", (one) => one.resourceType() === "script" && scripts.push(one.url()));
-
-    await page.goto(app.service.url + tracesPath());
-    await page.getByRole("grid", { name: "Sessions" }).waitFor();
-
-    expect(scripts.length).toBeGreaterThan(1);
-    expect(scripts.length).toBeLessThanOrEqual(12);
-  });
-});
-
 describe("a person who is not signed in", () => {
   test("is told how to sign in, and is in once the link is opened in another tab", async () => {
     const { page, inspect } = await app.open(tracesPath(), { isSignedIn: false });

@@ -249,7 +249,7 @@ describe("the traces", () => {
     expect(Number(range?.[2]) - Number(range?.[1])).toBeLessThan(3_600_000);
   });
 
-  test("load at first less than 300 kB of JavaScript, and no library of charts", async () => {
+  test("load at first less than 300 kB of JavaScript in few files, and no charts", async () => {
     const { page } = await app.open(tracesPath());
     const scripts = new Set<string>();
     page.on("request", (request) => {
@@ -267,6 +267,7 @@ describe("the traces", () => {
     expect(bytes).toBeGreaterThan(100_000);
     const loaded = [...scripts].map((url, at) => `${new URL(url).pathname}: ${sizes[at]}`);
     expect(bytes, loaded.join("\n")).toBeLessThan(300_000);
+    expect(scripts.size).toBeLessThanOrEqual(16);
     // A class name of uPlot.
     expect(bodies.filter((body) => body.includes("u-over"))).toEqual([]);
   });
