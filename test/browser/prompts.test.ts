@@ -160,7 +160,8 @@ describe("prompts", () => {
     await row.waitFor();
 
     const head = await table.getByRole("columnheader").allTextContents();
-    expect(head.slice(1)).toEqual(["events", "cost", "avg duration", "error rate"]);
+    const measures = ["events", "cost", "avg duration", "error rate"];
+    expect(head).toEqual(["prompt version", ...measures]);
     const cells = await row.getByRole("cell").allTextContents();
     expect(cells).toEqual(["2", "$0.500", "200 ms", "50 %"]);
     expect(await table.getByRole("row").filter({ hasText: "v2" }).count()).toBe(1);

@@ -85,6 +85,8 @@ const names: Readonly<Record<string, string>> = {
   prompt_tokens: "prompt tokens",
   completion_tokens: "completion tokens",
   latency: "duration",
+  "config.configuration.name": "prompt",
+  "config.configuration.version": "prompt version",
 };
 
 /** Returns a field as people read it. */
