@@ -289,8 +289,8 @@ export declare const LlmProxyService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Counts the tokens of a request of the Messages API, at a provider that has it. No model runs, so nothing is recorded
-   * and no budget is asked.
+   * Counts the tokens of a request of the Messages API, at a provider that has it. The call runs no model, so it records
+   * no event and spends no budget.
    *
    * Fails as CreateMessage does.
    *

@@ -150,13 +150,6 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
   streamTwin: string;
 
   /**
-   * Errors have the shape that clients of the OpenAI API read.
-   *
-   * @generated from field: bool openai_errors = 4;
-   */
-  openaiErrors: boolean;
-
-  /**
    * REST path templates whose answers leave out absent `(nullable)` fields, as older clients read them.
    *
    * @generated from field: repeated string null_free_paths = 5;
@@ -185,11 +178,11 @@ export declare type RestForm = Message<"waggle.v1.RestForm"> & {
   deprecatedPaths: string[];
 
   /**
-   * Besides, errors have `type` as clients of Anthropic's API read them, and their event in a stream is named.
+   * Form of errors.
    *
-   * @generated from field: bool anthropic_errors = 9;
+   * @generated from field: waggle.v1.ErrorForm error_form = 9;
    */
-  anthropicErrors: boolean;
+  errorForm: ErrorForm;
 };
 
 /**
@@ -284,6 +277,39 @@ export enum BodyClass {
  * Describes the enum waggle.v1.BodyClass.
  */
 export declare const BodyClassSchema: GenEnum<BodyClass>;
+
+/**
+ * Form of errors of an rpc over REST.
+ *
+ * @generated from enum waggle.v1.ErrorForm
+ */
+export enum ErrorForm {
+  /**
+   * Waggle's own.
+   *
+   * @generated from enum value: ERROR_FORM_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * That of the OpenAI API.
+   *
+   * @generated from enum value: ERROR_FORM_OPENAI = 1;
+   */
+  OPENAI = 1,
+
+  /**
+   * That of Anthropic's API.
+   *
+   * @generated from enum value: ERROR_FORM_ANTHROPIC = 2;
+   */
+  ANTHROPIC = 2,
+}
+
+/**
+ * Describes the enum waggle.v1.ErrorForm.
+ */
+export declare const ErrorFormSchema: GenEnum<ErrorForm>;
 
 /**
  * Access rule of the rpc; every rpc has one.

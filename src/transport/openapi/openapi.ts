@@ -2,7 +2,7 @@
 // routes. Source: OpenAPI 3.1.
 
 import { type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
-import { rest } from "../../../gen/waggle/v1/options_pb.js";
+import { ErrorForm, rest } from "../../../gen/waggle/v1/options_pb.js";
 import * as fieldLimits from "../../base/field-limits.ts";
 import * as requestLimits from "../../base/limits.ts";
 import * as tenantLimits from "../../base/tenant-limits.ts";
@@ -102,7 +102,7 @@ function operation(
   const { keyKinds, permission } = accessRuleOf(method);
   const suffix = index === 0 ? "" : `_${index + 1}`;
   const body = requestBody(binding, components);
-  const errors = form.openaiErrors ? openAiErrors : ownErrors;
+  const errors = form.errorForm === ErrorForm.UNSPECIFIED ? ownErrors : openAiErrors;
   return {
     operationId: `${method.parent.name}_${method.name}${suffix}`,
     tags: [method.parent.name],
@@ -303,7 +303,7 @@ const errorSchema: Schema = {
   required: ["success"],
 };
 
-/** Form of rest/openai-error.ts; a provider's own answer has at least `error`. */
+/** Forms of rest/provider-error.ts; a provider's own answer has at least `error`. */
 const openAiErrorSchema: Schema = {
   type: "object",
   properties: {

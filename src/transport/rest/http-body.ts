@@ -3,7 +3,7 @@
 
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { type HttpBody, HttpBodySchema } from "../../../gen/google/api/httpbody_pb.js";
-import { type ErrorForm, errorEvent } from "./openai-error.ts";
+import { errorEvent, type ProviderForm } from "./provider-error.ts";
 import type { RestBinding } from "./http-rule.ts";
 import type { StreamEncoder } from "./stream.ts";
 
@@ -29,11 +29,8 @@ export function answersHttpBody({ output }: DescMethod): boolean {
   return output.typeName === HttpBodySchema.typeName;
 }
 
-/**
- * Returns the encoder of streams of raw bodies, which are server-sent events of the OpenAI API or
- * of Anthropic's.
- */
-export function httpBodyEncoder(form: ErrorForm): StreamEncoder {
+/** Returns the encoder of streams of raw bodies: server-sent events of a provider's API. */
+export function httpBodyEncoder(form: ProviderForm): StreamEncoder {
   return {
     mediaType: "text/event-stream; charset=utf-8",
     output: HttpBodySchema,

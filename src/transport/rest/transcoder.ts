@@ -30,7 +30,7 @@ import { errorAnswer } from "./error-body.ts";
 import { answersHttpBody, httpBodyEncoder, httpBodyField, withHttpBody } from "./http-body.ts";
 import { jsonKeyOf } from "./field-names.ts";
 import { bindingsOf, type RestBinding } from "./http-rule.ts";
-import { anthropicForm, type ErrorForm, openAiErrorAnswer, openAiForm } from "./openai-error.ts";
+import { providerErrorAnswer, providerForms } from "./provider-error.ts";
 import { readItems } from "./json-reader.ts";
 import { type WriteContext, writeInSteps } from "./json-writer.ts";
 import { clientPackageHeader, takesTextScores, takesTextTimes } from "./published-clients.ts";
@@ -166,9 +166,10 @@ async function answer(
   const spec = twin && isStreamAsked(request, context) ? twin : own;
   const writeContext = writeContextOf(binding, exchange.request, request);
   if (spec.kind === "server_streaming") {
+    const form = providerForms[binding.form.errorForm];
     await writeStream(exchange, invokeStream(spec, context, request, interceptors), {
       output: spec.method.output,
-      encoders: [...streamEncoders, httpBodyEncoder(errorFormOf(binding))],
+      encoders: form ? [...streamEncoders, httpBodyEncoder(form)] : streamEncoders,
       writeContext,
       headers: context.responseHeader,
       onBroken: (error) => context.abort(error),
@@ -214,21 +215,17 @@ function writeContextOf(
   };
 }
 
-function errorFormOf({ form }: RestBinding): ErrorForm {
-  return form.anthropicErrors ? anthropicForm : openAiForm;
-}
-
 async function writeError(
   exchange: Exchange,
-  binding: RestBinding,
+  { form: { errorForm } }: RestBinding,
   error: unknown,
   { header, memory }: { readonly header: Headers; readonly memory: Reservation | undefined },
 ): Promise<void> {
   if (isGone(exchange.response) || exchange.response.headersSent) return;
   const fault = serviceErrorOf(error);
-  const { status, headers, body } = binding.form.openaiErrors
-    ? openAiErrorAnswer(fault, errorFormOf(binding))
-    : errorAnswer(fault);
+  const form = providerForms[errorForm];
+  const answer = form ? providerErrorAnswer(fault, form) : errorAnswer(fault);
+  const { status, headers, body } = answer;
   const all = { ...Object.fromEntries(header), "content-type": jsonType, ...headers };
   await writeAnswer(exchange, { status, headers: all, body }, memory);
 }

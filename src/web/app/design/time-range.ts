@@ -6,6 +6,8 @@ export type TimeRange =
   { readonly last: number } | { readonly from: number; readonly to: number };
 
 export const rangeDefault: TimeRange = { last: 24 * 60 };
+export const weekRange: TimeRange = { last: 7 * 24 * 60 };
+export const monthRange: TimeRange = { last: 30 * 24 * 60 };
 
 export const lastChoices: readonly { readonly minutes: number; readonly label: string }[] = [
   { minutes: 15, label: "Last 15 minutes" },

@@ -13,6 +13,7 @@ import { Button } from "../../design/button.tsx";
 import { Input } from "../../design/input.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
+import { weekRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { useSettled } from "../../design/use-settled.ts";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
@@ -20,7 +21,6 @@ import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { fromChart, toChartFields } from "./chart-messages.ts";
-import { chartsRangeDefault } from "./range-default.ts";
 import { addTile, toLayout, toTiles } from "./layout.ts";
 import { type Question, questionDefault } from "./question.ts";
 import { QuestionAnswer } from "./question-answer.tsx";
@@ -58,7 +58,7 @@ type BuilderProps = { readonly nameStored: string; readonly questionStored: Ques
 
 function Builder({ nameStored, questionStored }: BuilderProps) {
   const search = chartEditRoute.useSearch();
-  const { range = chartsRangeDefault, question = questionStored, chart: id } = search;
+  const { range = weekRange, question = questionStored, chart: id } = search;
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
   const [name, setName] = useState(search.name ?? nameStored);

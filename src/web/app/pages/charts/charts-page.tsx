@@ -14,7 +14,7 @@ import { useCurrentProjectId } from "../../api/project.ts";
 import { useRpc } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
-import type { TimeRange } from "../../design/time-range.ts";
+import { type TimeRange, weekRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
@@ -22,12 +22,11 @@ import { Page } from "../../shell/page.tsx";
 import { DashboardMenu } from "./dashboard-menu.tsx";
 import { DashboardView } from "./dashboard-view.tsx";
 import { OverviewView } from "./overview-view.tsx";
-import { chartsRangeDefault } from "./range-default.ts";
 import { type ChartEditSearch, chartsRoute, type ChartsSearch } from "./route.tsx";
 
 export function ChartsPage() {
   const search = chartsRoute.useSearch();
-  const { range = chartsRangeDefault } = search;
+  const { range = weekRange } = search;
   const may = useMay();
   const mayArrange = may(DashboardService.method.updateDashboard);
   const arrange = mayArrange && search.arrange === true;

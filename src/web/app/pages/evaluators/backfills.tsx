@@ -10,7 +10,7 @@ import { Button } from "../../design/button.tsx";
 import { formatCounted, formatExactCount } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { EmptyState, ErrorState, Progress, ReadState } from "../../design/states.tsx";
-import { boundsOf, type TimeRange } from "../../design/time-range.ts";
+import { boundsOf, type TimeRange, weekRange } from "../../design/time-range.ts";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { Identifier, Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -52,7 +52,7 @@ export function Backfills({ metric }: { readonly metric: Metric }) {
 }
 
 function NewBackfill({ metric }: { readonly metric: Metric }) {
-  const [range, setRange] = useState<TimeRange>({ last: 7 * 24 * 60 });
+  const [range, setRange] = useState<TimeRange>(weekRange);
   const [includeFailed, setIncludeFailed] = useState(false);
   const create = useRpcMutation(createBackfill, { changes });
   const start = (): void => {

@@ -3,17 +3,11 @@
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { formatTime } from "../../design/format.ts";
 import { Sparkline } from "../../design/sparkline.tsx";
+import { weekRange } from "../../design/time-range.ts";
 import { useAnswer } from "../charts/chart-answer.tsx";
 import { type Question, questionDefault } from "../charts/question.ts";
 import { useEventFields } from "../traces/event-fields.ts";
-import {
-  averageOf,
-  dailyAverage,
-  formatAverage,
-  hasAverage,
-  scoreFieldOf,
-  weekRange,
-} from "./scores.ts";
+import { averageOf, dailyAverage, formatAverage, hasAverage, scoreFieldOf } from "./scores.ts";
 
 export function ScoreTrend({ metric }: { readonly metric: Metric }) {
   const field = scoreFieldOf(metric.name, useEventFields());

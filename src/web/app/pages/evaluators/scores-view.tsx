@@ -4,18 +4,11 @@ import { useState } from "react";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { EmptyState } from "../../design/states.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
-import type { TimeRange } from "../../design/time-range.ts";
+import { type TimeRange, weekRange } from "../../design/time-range.ts";
 import { ChartAnswer } from "../charts/chart-answer.tsx";
 import type { Question } from "../charts/question.ts";
 import { useEventFields } from "../traces/event-fields.ts";
-import {
-  hasAverage,
-  type ScoreField,
-  scoredFilters,
-  scoreFieldOf,
-  timeUnitOf,
-  weekRange,
-} from "./scores.ts";
+import { hasAverage, type ScoreField, scoredFilters, scoreFieldOf, timeUnitOf } from "./scores.ts";
 
 const heightPx = 240;
 

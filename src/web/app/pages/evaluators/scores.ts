@@ -16,8 +16,6 @@ export type ScoreField = {
   readonly hint?: string;
 };
 
-export const weekRange: TimeRange = { last: 7 * 24 * 60 };
-
 /** Returns the field of an evaluator's scores; undefined before the first score. */
 export function scoreFieldOf(name: string, fields: readonly ScoreField[]): ScoreField | undefined {
   return fields.find((field) => field.name === `metrics.${name}`);

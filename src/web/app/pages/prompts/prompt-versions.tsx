@@ -20,7 +20,7 @@ import { Select } from "../../design/input.tsx";
 import { Menu } from "../../design/menu.tsx";
 import { ErrorState, ReadState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
-import type { TimeRange } from "../../design/time-range.ts";
+import { monthRange, type TimeRange } from "../../design/time-range.ts";
 import { Time } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { useSearchChange } from "../../shell/search.ts";
@@ -85,8 +85,6 @@ export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
     </div>
   );
 }
-
-const monthRange: TimeRange = { last: 30 * 24 * 60 };
 
 type VersionRowProps = {
   readonly promptId: string;

@@ -4,7 +4,7 @@ import { type NavigateOptions, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { serviceNow } from "../../api/clock.ts";
 import { useCurrentProjectId } from "../../api/project.ts";
-import type { TimeRange } from "../../design/time-range.ts";
+import { monthRange } from "../../design/time-range.ts";
 import type { ListTarget } from "./event-list.tsx";
 import { toEventFilters, toQuestion, wordsFilter } from "./question.ts";
 import { tracesRoute } from "./route.tsx";
@@ -103,7 +103,6 @@ function toPlace(list: TracesSearch) {
   };
 }
 
-const monthRange: TimeRange = { last: 30 * 24 * 60 };
 /** Length at which the service cuts the values that a chart counts. */
 const errorShownMax = 200;
 
