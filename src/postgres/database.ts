@@ -88,6 +88,8 @@ export type TransactionOptions = {
    * the others, and so does the caller's organization.
    */
   readonly owner?: string | undefined;
+  /** Whether it may take any time, as a change of the schema of many rows does. */
+  readonly isOfAnyAge?: true;
 };
 
 /** The current transaction, and the effects to run after its commit. */
@@ -117,6 +119,7 @@ export function openDatabase(options: PoolOptions): Database {
     { connections }: PoolWithTurns,
     mode: "" | "read only",
     work: (sql: Sql) => Promise<T>,
+    { isOfAnyAge }: TransactionOptions = {},
   ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const effects: (() => void)[] = [];
@@ -125,7 +128,9 @@ export function openDatabase(options: PoolOptions): Database {
       try {
         const result = await connections.begin(mode, (sql) => {
           isBegun = true;
-          return runOn(connection, { sql, effects }, (own) => endInTime(() => work(own)));
+          return runOn(connection, { sql, effects }, (own) =>
+            isOfAnyAge ? work(own) : endInTime(() => work(own)),
+          );
         });
         for (const effect of effects) effect();
         return result as T;
@@ -181,7 +186,7 @@ export function openDatabase(options: PoolOptions): Database {
       const outer = ambient.getStore();
       if (outer) return work(outer.sql);
       const pool = currentPool(name);
-      return takeTurn(pool, () => begin(pool, "", work), transactionOptions);
+      return takeTurn(pool, () => begin(pool, "", work, transactionOptions), transactionOptions);
     }
 
     return {

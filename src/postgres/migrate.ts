@@ -79,7 +79,7 @@ async function applyMigration(
   versionMax: number,
 ): Promise<boolean> {
   const text = await readFile(path, "utf8");
-  return database.transaction(async (sql) => {
+  const apply = async (sql: Sql): Promise<boolean> => {
     await sql`set local statement_timeout = 0`;
     await sql`select pg_advisory_xact_lock(${advisoryLockKey})`;
     await sql`
@@ -101,7 +101,8 @@ async function applyMigration(
     await sql`insert into schema_migrations (version, name) values (${version}, ${name})`;
     await sql.unsafe(text);
     return true;
-  });
+  };
+  return database.transaction(apply, { isOfAnyAge: true });
 }
 
 type Version = { readonly version: number; readonly isReadOnly: boolean };

@@ -5,15 +5,17 @@ import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { getMigrationState, listMigrations, migrate } from "../../src/postgres/migrate.ts";
 import { createDatabase, dropDatabase } from "../support/database.ts";
 
+type LimitOptions = { readonly transactionAgeMsMax?: number };
+
 const opened: { url: string; databases: Database[] }[] = [];
 
 /** Returns a function that connects to a new database once more each time. */
-async function givenAnEmptyDatabase(): Promise<() => Database> {
+async function givenAnEmptyDatabase(): Promise<(options?: LimitOptions) => Database> {
   const url = await createDatabase("template1");
   const databases: Database[] = [];
   opened.push({ url, databases });
-  return () => {
-    const database = openDatabase({ url });
+  return (options = {}) => {
+    const database = openDatabase({ ...options, url });
     databases.push(database);
     return database;
   };
@@ -29,7 +31,7 @@ afterEach(async () => {
 describe("migrate", () => {
   test("applies every migration once when several processes start together", async () => {
     const connect = await givenAnEmptyDatabase();
-    const databases = Array.from({ length: 4 }, connect);
+    const databases = Array.from({ length: 4 }, () => connect());
 
     const applied = (await Promise.all(databases.map(migrate))).flat();
 
@@ -43,6 +45,14 @@ describe("migrate", () => {
     await migrate(database);
 
     expect(await migrate(database)).toEqual([]);
+  });
+
+  test("takes longer than other transactions may", async () => {
+    const connect = await givenAnEmptyDatabase();
+
+    const applied = await migrate(connect({ transactionAgeMsMax: 0 }));
+
+    expect(applied).toHaveLength((await listMigrations()).length);
   });
 
   test("refuses a database that newer code has migrated", async () => {
