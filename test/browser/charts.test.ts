@@ -403,6 +403,22 @@ describe("the charts, for a viewer,", () => {
   }
 });
 
+describe("the overview", () => {
+  test("has the averages of scores, and is kept with them as a dashboard", async () => {
+    const { page, picture } = await app.open(path("charts?dashboard=overview"));
+    const scores = page.getByRole("region", { name: "Average of helpfulness", exact: true });
+    await scores.locator("canvas").waitFor();
+
+    await page.getByRole("button", { name: "Keep it as a dashboard of your own" }).click();
+
+    await page.getByRole("button", { name: "Arrange" }).waitFor();
+    await scores.getByText("avg metrics.helpfulness", { exact: true }).waitFor();
+    await scores.locator("canvas").waitFor();
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
+    await picture("charts-kept");
+  });
+});
+
 describe("the alerts", () => {
   test.each(looks)("show what they would have done, $theme and $size", async (look) => {
     const { page, inspect } = await app.open(path("alerts/edit"), look);

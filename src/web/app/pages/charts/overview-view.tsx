@@ -4,6 +4,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { ChartService } from "../../../../../gen/waggle/v1/chart_pb.js";
 import { DashboardService } from "../../../../../gen/waggle/v1/dashboard_pb.js";
 import { SessionService } from "../../../../../gen/waggle/v1/session_pb.js";
@@ -16,10 +17,11 @@ import { ErrorState } from "../../design/states.tsx";
 import type { TimeRange } from "../../design/time-range.ts";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
+import { useEventFields } from "../traces/event-fields.ts";
 import { ChartAnswer } from "./chart-answer.tsx";
 import { toChartFields } from "./chart-messages.ts";
 import { DashboardGrid } from "./dashboard-grid.tsx";
-import { overview } from "./overview.ts";
+import { averagedScores, overviewOf, scoresShown, type OverviewTile } from "./overview.ts";
 
 export type OverviewViewProps = {
   readonly range: TimeRange;
@@ -34,10 +36,13 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
   const may = useMay();
   const mayBuild = may(ChartService.method.createChart);
   const mayKeep = mayBuild && may(DashboardService.method.createDashboard);
-  const keep = useKeep(projectId, onKept);
+  const fields = useEventFields();
+  const scores = useMemo(() => averagedScores(fields), [fields]);
+  const tiles = useMemo(() => overviewOf(scores), [scores]);
+  const keep = useKeep(projectId, tiles, onKept);
   const newest = useRpc(SessionService.method.listSessions, { limit: 1 });
   const edit = (id: string): void => {
-    const tile = overview.find((one) => one.id === id);
+    const tile = tiles.find((one) => one.id === id);
     if (!tile) return;
     void navigate({
       to: "/app/p/$projectId/charts/edit",
@@ -56,7 +61,7 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
         </p>
       ) : null}
       <DashboardGrid
-        tiles={overview}
+        tiles={tiles}
         isArranging={false}
         onChange={() => undefined}
         actionsOf={({ id, name }) =>
@@ -70,7 +75,7 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
           )
         }
         render={({ id, name }, heightPx) => {
-          const tile = overview.find((one) => one.id === id);
+          const tile = tiles.find((one) => one.id === id);
           return tile === undefined ? null : (
             <ChartAnswer
               label={name}
@@ -84,7 +89,12 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
       />
       <footer className="dashboard-foot">
         {keep.error ? <ErrorState error={toApiError(keep.error)} isInline /> : null}
-        <p>This overview is the same for every project.</p>
+        <p>
+          Every project has this overview, with the averages of its own scores.
+          {scores.length > scoresShown
+            ? ` Of ${scores.length} scores it has the first ${scoresShown} by name.`
+            : null}
+        </p>
         {mayKeep ? (
           <Button
             size="small"
@@ -100,7 +110,11 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
 }
 
 /** Stores the charts of the overview, and a dashboard with them. */
-function useKeep(projectId: string, onKept: (id: string) => void) {
+function useKeep(
+  projectId: string,
+  overview: readonly OverviewTile[],
+  onKept: (id: string) => void,
+) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: async () => {

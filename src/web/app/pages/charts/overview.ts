@@ -1,6 +1,7 @@
 // The overview: what stands on the page of charts before there is a dashboard.
 
 import type { FilterRow } from "../../design/filters.ts";
+import { hasAverage, scoredFilters, type ScoreField } from "../evaluators/scores.ts";
 import type { Tile } from "./layout.ts";
 import type { Question } from "./question.ts";
 
@@ -10,7 +11,7 @@ const models: readonly FilterRow[] = [
   { field: "event_type", operator: "is", value: "model", type: "string" },
 ];
 
-export const overview: readonly OverviewTile[] = [
+const ofCalls: readonly OverviewTile[] = [
   tile("Calls of models", [0, 0, 3, 2], { kind: "scalar", measures: [{ metric: "event_count" }] }),
   tile("Error rate", [3, 0, 3, 2], { kind: "scalar", measures: [{ metric: "error_rate" }] }),
   tile("Cost", [6, 0, 3, 2], { kind: "scalar", measures: [{ metric: "cost" }] }),
@@ -65,6 +66,27 @@ export const overview: readonly OverviewTile[] = [
     measures: [{ metric: "duration" }],
   }),
 ];
+
+/** Number of scores that have a tile. */
+export const scoresShown = 6;
+
+/** Returns the fields of scores with an average, by name. */
+export function averagedScores(fields: readonly ScoreField[]): readonly ScoreField[] {
+  const scores = fields.filter((field) => field.name.startsWith("metrics.") && hasAverage(field));
+  return scores.toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
+/** Returns the tiles: calls of models, and below them the first scores, three in a row. */
+export function overviewOf(scores: readonly ScoreField[]): readonly OverviewTile[] {
+  const below = Math.max(...ofCalls.map(({ y, h }) => y + h));
+  const ofScores = scores.slice(0, scoresShown).map((field, at) => {
+    const name = `Average of ${field.name.slice("metrics.".length)}`;
+    const place = [(at % 3) * 4, below + Math.floor(at / 3) * 4, 4, 4] as const;
+    const measures = [{ metric: field.name, aggregation: "avg" }];
+    return tile(name, place, { kind: "time_series", measures, filters: scoredFilters(field) });
+  });
+  return [...ofCalls, ...ofScores];
+}
 
 function tile(
   name: string,
