@@ -1,5 +1,6 @@
 // Charts, alerts and evaluators in a real browser.
 
+import type { Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { givenStarted } from "../support/given.ts";
 import { anAlert, encryptionKeyFlag, startReceiver } from "../support/alerts.ts";
@@ -645,6 +646,41 @@ describe("the evaluators", () => {
     await trial.getByText(/gpt-4o-echo/).waitFor();
     expect(standIn.requests.at(-1)?.text).toContain("Is It left our warehouse this morning. kind?");
     await inspect("evaluator-judge");
+  });
+
+  test("judge events twice, and show which scores differ", async () => {
+    const made = await app.call("POST", "/v1/metrics", {
+      name: "steady",
+      type: "LLM",
+      criteria: "Is {{outputs.content}} steady? [[4]]",
+      model_provider: "openai",
+      model_name: "gpt-4o-echo",
+      scale: 5,
+      threshold: { min: 3 },
+      filters: { filterArray: [{ field: "event_type", operator: "is", value: "model" }] },
+    });
+    const { metric_id: id } = made as { metric_id: string };
+    const { page, inspect } = await app.open(path(`evaluators/${id}?tab=consistency`));
+    // Answers of the stand-in depend on the request alone, so one of them is changed here.
+    const changeOne = async (route: Route): Promise<void> => {
+      const response = await route.fetch();
+      const json = (await response.json()) as object;
+      await route.fulfill({ response, json: { ...json, result: 2, passed: false } });
+    };
+    await page.route("**/RunMetric", changeOne, { times: 1 });
+    await page.getByLabel("Number of events").selectOption("10");
+
+    await page.getByRole("button", { name: "Make 20 calls" }).click();
+
+    await page.getByText("10 events scored twice.", { exact: true }).waitFor();
+    const numbers = page.getByRole("list", { name: "Agreement with itself" });
+    await numbers.getByText("9 of 10", { exact: true }).waitFor();
+    await numbers.getByText("0.2", { exact: true }).waitFor();
+    const differing = page.locator('tr[data-differs="true"]');
+    expect(await differing.count()).toBe(1);
+    const cells = await differing.getByRole("cell").allInnerTexts();
+    expect(cells.slice(1).toSorted()).toEqual(["2", "4"]);
+    await inspect("evaluator-consistency");
   });
 
   test("show what a version changed, and restore the old one", async () => {

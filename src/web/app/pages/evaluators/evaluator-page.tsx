@@ -1,5 +1,5 @@
 // One evaluator: its definition with a trial beside it, its scores, versions, backfills, how far it
-// agrees with people, and why an event was scored or not.
+// agrees with people and with itself, and why an event was scored or not.
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -15,6 +15,7 @@ import { CostSum, Count, KeyValue } from "../../design/values.tsx";
 import { Crumbs } from "../../shell/crumbs.tsx";
 import { Page } from "../../shell/page.tsx";
 import { Backfills } from "./backfills.tsx";
+import { ConsistencyView } from "./consistency-view.tsx";
 import { draftDefault, fromMetric } from "./draft.ts";
 import { Editor } from "./editor.tsx";
 import { Reliability } from "./reliability.tsx";
@@ -68,6 +69,11 @@ function EvaluatorView({ metric }: { readonly metric: Metric }) {
       value: "reliability",
       label: "Agreement with people",
       content: <Reliability metric={metric} />,
+    },
+    metric.type === "LLM" && {
+      value: "consistency",
+      label: "Agreement with itself",
+      content: <ConsistencyView key={`${metric.id} ${metric.version}`} metric={metric} />,
     },
   ];
   return (

@@ -90,7 +90,7 @@ function Statistics({ found, overall }: StatisticsProps) {
           value={decimalOf(overall.bias)}
           interval={intervalOf(overall.biasLower, overall.biasUpper, decimalOf)}
         />
-        <BigNumber name="events with both scores" value={String(overall.n)} interval="" />
+        <BigNumber name="events with both scores" value={String(overall.n)} />
       </ul>
       {groups.map(({ name, rows }) => (
         <Groups key={name} name={name} rows={rows} />
@@ -124,14 +124,14 @@ function Statistics({ found, overall }: StatisticsProps) {
   );
 }
 
-type BigNumberProps = { readonly name: string; readonly value: string; readonly interval: string };
+type BigNumberProps = { readonly name: string; readonly value: string; readonly interval?: string };
 
-function BigNumber({ name, value, interval }: BigNumberProps) {
+export function BigNumber({ name, value, interval }: BigNumberProps) {
   return (
     <li>
       <b className="numeric">{value}</b>
       <span>{name}</span>
-      <span className="numeric">{interval}</span>
+      {interval === undefined ? null : <span className="numeric">{interval}</span>}
     </li>
   );
 }

@@ -10,7 +10,15 @@ export const evaluatorsRoute = createRoute({
   component: lazyRouteComponent(() => import("./evaluators-page.tsx"), "EvaluatorsPage"),
 });
 
-const evaluatorTabs = ["edit", "scores", "versions", "backfills", "reliability", "why"] as const;
+const evaluatorTabs = [
+  "edit",
+  "scores",
+  "versions",
+  "backfills",
+  "reliability",
+  "consistency",
+  "why",
+] as const;
 export type EvaluatorTab = (typeof evaluatorTabs)[number];
 
 export type EvaluatorSearch = {
