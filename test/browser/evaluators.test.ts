@@ -199,6 +199,12 @@ describe("the scores of an evaluator", () => {
 
     const byValue = page.getByRole("region", { name: "Scores by value" });
     await byValue.getByRole("button", { name: /glad/ }).getByText("2", { exact: true }).waitFor();
+
+    await page.getByRole("button", { name: "Last 7 days" }).click();
+    await page.getByRole("button", { name: "Last 24 hours" }).click();
+    await byValue.getByRole("button", { name: /glad/ }).getByText("1", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Last 24 hours" }).waitFor();
   });
 
   test("say where they come from before there are any", async () => {

@@ -166,9 +166,13 @@ describe("prompts", () => {
     expect(cells).toEqual(["2", "$0.500", "200 ms", "50 %"]);
     expect(await table.getByRole("row").filter({ hasText: "v2" }).count()).toBe(1);
     await inspect("prompt-calls");
+    await page.getByRole("button", { name: "Last 30 days" }).click();
+    await page.getByRole("button", { name: "Last 7 days" }).click();
     await page.getByRole("link", { name: "Calls of v2" }).click();
     await page.getByText("call of v2").first().waitFor();
     expect(await page.getByText("call of v1").count()).toBe(0);
+    await page.goBack();
+    await page.getByRole("button", { name: "Last 7 days" }).waitFor();
   });
 
   test("are only read by a viewer", async () => {

@@ -1,6 +1,7 @@
 // Addresses of evaluators: the list, and one evaluator with its tabs; `new` for one to be made.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
 import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
@@ -27,6 +28,8 @@ export type EvaluatorSearch = {
   readonly version?: string;
   /** Event that is explained. */
   readonly event?: string;
+  /** Range of the scores. */
+  readonly range?: TimeRange;
 };
 
 export const evaluatorRoute = createRoute({
@@ -36,6 +39,7 @@ export const evaluatorRoute = createRoute({
     tab: oneOf(evaluatorTabs),
     version: text,
     event: text,
+    range: parseTimeRange,
   }),
   component: lazyRouteComponent(() => import("./evaluator-page.tsx"), "EvaluatorPage"),
 });

@@ -1,19 +1,22 @@
 // ScoresView: the scores of an evaluator over time, how they are distributed, and by model.
 
-import { useState } from "react";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { EmptyState } from "../../design/states.tsx";
 import { TimeRangePicker } from "../../design/time-range-picker.tsx";
 import { type TimeRange, weekRange } from "../../design/time-range.ts";
+import { useSearchChange } from "../../shell/search.ts";
 import { ChartAnswer } from "../charts/chart-answer.tsx";
 import type { Question } from "../charts/question.ts";
 import { useEventFields } from "../traces/event-fields.ts";
+import { evaluatorRoute, type EvaluatorSearch } from "./route.tsx";
 import { hasAverage, type ScoreField, scoredFilters, scoreFieldOf, timeUnitOf } from "./scores.ts";
 
 const heightPx = 240;
 
 export function ScoresView({ metric }: { readonly metric: Metric }) {
-  const [range, setRange] = useState<TimeRange>(weekRange);
+  const { range = weekRange } = evaluatorRoute.useSearch();
+  const change = useSearchChange<EvaluatorSearch>();
+  const setRange = (next: TimeRange): void => change({ range: next });
   const field = scoreFieldOf(metric.name, useEventFields());
   if (!field) {
     return (

@@ -3,7 +3,6 @@
 
 import { Link } from "@tanstack/react-router";
 import { Rocket } from "lucide-react";
-import { useState } from "react";
 import {
   type Configuration,
   ConfigurationService,
@@ -34,10 +33,9 @@ const { listConfigurationVersions, deployConfigurationVersion } =
   ConfigurationVersionService.method;
 
 export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
-  const [range, setRange] = useState<TimeRange>(monthRange);
   // A filter by a field that no event has would be refused.
   const fields = useEventFields();
-  const { from, to } = promptRoute.useSearch();
+  const { from, to, range = monthRange } = promptRoute.useSearch();
   const choose = useSearchChange<PromptSearch>();
   const answer = useRpc(listConfigurationVersions, { id: prompt.id });
   const { data, error } = answer;
@@ -59,7 +57,13 @@ export function PromptVersions({ prompt }: { readonly prompt: Configuration }) {
           />
         ))}
       </ol>
-      {isCalled ? <PromptCalls promptId={prompt.id} range={range} onRange={setRange} /> : null}
+      {isCalled ? (
+        <PromptCalls
+          promptId={prompt.id}
+          range={range}
+          onRange={(next) => choose({ range: next })}
+        />
+      ) : null}
       {newer === undefined || older === undefined ? (
         <p className="soft">There is one version. Save a change, and both can be compared here.</p>
       ) : (

@@ -1,6 +1,7 @@
 // Addresses of the prompts: `/app/p/<project_id>/prompts` and one prompt below it.
 
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { parseTimeRange, type TimeRange } from "../../design/time-range.ts";
 import { knownSearch, oneOf, text } from "../../shell/known-search.ts";
 import { projectRoute } from "../../shell/root-routes.tsx";
 
@@ -21,6 +22,8 @@ export type PromptSearch = {
   /** Versions that are compared. */
   readonly from?: string;
   readonly to?: string;
+  /** Range of the calls. */
+  readonly range?: TimeRange;
 };
 
 export const promptRoute = createRoute({
@@ -30,6 +33,7 @@ export const promptRoute = createRoute({
     tab: oneOf(["versions", "use"]),
     from: text,
     to: text,
+    range: parseTimeRange,
   }),
   component: lazyRouteComponent(() => import("./prompt-page.tsx"), "PromptPage"),
 });
