@@ -3,10 +3,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createPacer } from "../../../src/base/pacer.ts";
+import type { ChartQuestion } from "../../../src/tracing/charts/chart-query.ts";
+import { toCells } from "../../../src/tracing/charts/summaries/aggregate.ts";
 import { addUpSplits } from "../../../src/tracing/charts/summaries/kept-sums.ts";
 import type { SummaryPlan } from "../../../src/tracing/charts/summaries/plan.ts";
 import type { Part } from "../../../src/tracing/charts/summaries/sums.ts";
-import { createBook } from "../../../src/tracing/charts/summaries/book.ts";
+import { createBook, numberOf } from "../../../src/tracing/charts/summaries/book.ts";
 
 const plan: SummaryPlan = {
   key: "",
@@ -67,4 +69,44 @@ test("hold more values later", async () => {
   const sums = await addUpSplits(book, { plan, parts: [first, second], groups: 10 }, pacer);
 
   expect([sums.events[1], sums.events[9], sums.sources[0]?.sum?.[9]]).toEqual([2, 1, 7]);
+});
+
+test("leave out values of the split that another chart reads meanwhile", async () => {
+  const book = createBook();
+  for (const split of ["=a", "=b"]) numberOf(book, split);
+  const parts = [
+    part(
+      [
+        { split: 0, events: 2, sum: 5 },
+        { split: 1, events: 1, sum: 7 },
+      ],
+      true,
+    ),
+  ];
+  const rest = async (): Promise<void> => {
+    numberOf(book, `=new ${book.splits.length}`);
+  };
+  const hold = { grow: () => undefined, giveBack: () => undefined, release: () => undefined };
+  const question: ChartQuestion = {
+    kind: "table",
+    range: { fromMs: 0, toMs: 1 },
+    timezone: "UTC",
+    unit: undefined,
+    bars: 0,
+    measures: [{ id: "m", metric: "duration", aggregation: "sum", source: { kind: "duration" } }],
+    split: { source: { kind: "column", name: "model" }, limit: 5, includeOther: true },
+  };
+
+  const cells = await toCells(
+    question,
+    { plan, parts, book, splits: book.splits, starts: [0] },
+    { pacer: { due: () => true, rest }, hold },
+  );
+
+  expect(
+    cells.map(({ split, values, splits, matched }) => [split, values, splits, matched]),
+  ).toEqual([
+    ["b", [7], 2, 3],
+    ["a", [5], 2, 3],
+  ]);
 });

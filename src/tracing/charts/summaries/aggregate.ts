@@ -32,9 +32,11 @@ export async function toCells(
   const { plan, parts, splits, starts } = given;
   const limit = split?.limit ?? 1;
   const perBucket = limit + 1;
+  // Other questions may add values of the split to the book meanwhile, which no part has.
+  const groups = splits.length;
   hold.grow(sumsBytes(given, starts.length * perBucket));
-  const ranking = await rankSplits(question, given, { pacer, hold });
-  const places = new Uint32Array(splits.length).fill(limit);
+  const ranking = await rankSplits(question, { ...given, groups }, { pacer, hold });
+  const places = new Uint32Array(groups).fill(limit);
   for (const [place, number] of ranking.top.entries()) places[number] = place;
   const grouping = { groups: starts.length * perBucket, perBucket, places };
   const sums = noSums(plan, grouping.groups);
@@ -88,17 +90,17 @@ type Ranking = {
 /** Ranks the values of the split by the first measure over all buckets. */
 async function rankSplits(
   question: ChartQuestion,
-  { plan, parts, splits, book, starts }: Parts,
+  { plan, parts, splits, groups, book, starts }: Parts & { readonly groups: number },
   { pacer, hold }: CellOptions,
 ): Promise<Ranking> {
   // One value needs no rank. A chart of one bucket goes on, because it uses the sums.
-  if (splits.length <= 1 && starts.length > 1) return { top: [...splits.keys()] };
-  const sums = await addUpSplits(book, { plan, parts, groups: splits.length }, pacer);
-  const grouping = { ...bySplit, groups: splits.length };
+  if (groups <= 1 && starts.length > 1) return { top: groups === 1 ? [0] : [] };
+  const sums = await addUpSplits(book, { plan, parts, groups }, pacer);
+  const grouping = { ...bySplit, groups };
   const first = { ...question, measures: question.measures.slice(0, 1) };
   const valueOf = await valuesOf(first, { plan, parts }, { sums, grouping, pacer, hold });
   // A value without a number comes last.
-  const ranks = new Float64Array(splits.length).fill(-Infinity);
+  const ranks = new Float64Array(groups).fill(-Infinity);
   let count = 0;
   for (let number = 0; number < ranks.length; number += 1) {
     if (sums.events[number] === 0) continue;
