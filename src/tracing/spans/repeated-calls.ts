@@ -71,8 +71,10 @@ function* addSameResponses(repeated: Set<string>, calls: readonly Call[]): Steps
     if (call.responseId !== undefined && !repeated.has(call.event.event_id)) {
       const key = `${call.counts} ${call.responseId}`;
       const before = inner.get(key);
-      // An answer from a cache has the id of an earlier call, but another time.
-      if (before !== undefined && call.start <= before.end) repeated.add(before.event.event_id);
+      // A request may have a span twice, which is one call. An answer from a cache has the id of an
+      // earlier call, but another time.
+      const isOther = before !== undefined && before.event.event_id !== call.event.event_id;
+      if (isOther && call.start <= before.end) repeated.add(before.event.event_id);
       inner.set(key, call);
     }
     yield;

@@ -79,6 +79,14 @@ describe("a call inside another with the same counts", () => {
   });
 });
 
+test("a call whose span the request has twice counts", () => {
+  const call = aCall("aaaaaaaaaaaaaaa1", {
+    attributes: { "gen_ai.response.id": "chatcmpl-0123456789abcdef0123456789" },
+  });
+
+  expect(counting([call, call])).toEqual(["aaaaaaaaaaaaaaa1", "aaaaaaaaaaaaaaa1"]);
+});
+
 describe("both count", () => {
   const ofId = (id: string) => ({ "gen_ai.response.id": id });
   const id = "chatcmpl-0123456789abcdef0123456789";
