@@ -3,6 +3,7 @@
 // Source: google/protobuf/struct.proto.
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../base/json.ts";
 import type { Pacer } from "../../base/pacer.ts";
 import { type Cursor, lengthType, readEnd, readTag, readVarint, skipValue } from "./wire.ts";
 
@@ -14,7 +15,8 @@ const wholeBytesMax = 65_536;
 /** Number of small members that are read between two checks of the clock. */
 const stepMembers = 256;
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** As the library's: U+FEFF at the start of a text is a character of it. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Reads a Struct that ends at `end` into an object, and replaces members of the same name. */
 export async function readStruct(
@@ -59,20 +61,37 @@ async function readValue(cursor: Cursor, end: number, pacer: Pacer): Promise<Jso
     if (count % stepMembers === 0 && pacer.due()) await pacer.rest();
     const tag = readTag(cursor);
     if (tag === tagOf(5)) {
-      const object: JsonObject = {};
+      const object = objectOf(value);
       await readStruct(cursor, readEnd(cursor, end), object, pacer);
       value = object;
     } else if (tag === tagOf(6)) {
-      value = await readList(cursor, readEnd(cursor, end), pacer);
+      const list = listOf(value);
+      await readList(cursor, readEnd(cursor, end), list, pacer);
+      value = list;
     } else {
-      value = readScalar(cursor, tag, end) ?? value;
+      const scalar = readScalar(cursor, tag, end);
+      if (scalar !== undefined) value = scalar;
     }
   }
   return value;
 }
 
-async function readList(cursor: Cursor, end: number, pacer: Pacer): Promise<JsonValue[]> {
-  const list: JsonValue[] = [];
+// A container that comes twice in a row is merged, as any message that comes twice.
+
+function objectOf(before: JsonValue): JsonObject {
+  return isJsonObject(before) ? before : {};
+}
+
+function listOf(before: JsonValue): JsonValue[] {
+  return Array.isArray(before) ? before : [];
+}
+
+async function readList(
+  cursor: Cursor,
+  end: number,
+  list: JsonValue[],
+  pacer: Pacer,
+): Promise<void> {
   for (let count = 1; cursor.at < end; count += 1) {
     if (count % stepMembers === 0 && pacer.due()) await pacer.rest();
     const tag = readTag(cursor);
@@ -81,7 +100,6 @@ async function readList(cursor: Cursor, end: number, pacer: Pacer): Promise<Json
       list.push(item instanceof Promise ? await item : item);
     } else skipValue(cursor, tag, end);
   }
-  return list;
 }
 
 function readStructNow(cursor: Cursor, end: number, object: JsonObject): void {
@@ -104,12 +122,12 @@ function readValueNow(cursor: Cursor, end: number): JsonValue {
   while (cursor.at < end) {
     const tag = readTag(cursor);
     if (tag === tagOf(5)) {
-      const object: JsonObject = {};
+      const object = objectOf(value);
       readStructNow(cursor, readEnd(cursor, end), object);
       value = object;
     } else if (tag === tagOf(6)) {
       const listEnd = readEnd(cursor, end);
-      const list: JsonValue[] = [];
+      const list = listOf(value);
       while (cursor.at < listEnd) {
         const itemTag = readTag(cursor);
         if (itemTag === tagOf(1)) list.push(readValueNow(cursor, readEnd(cursor, listEnd)));
@@ -117,7 +135,8 @@ function readValueNow(cursor: Cursor, end: number): JsonValue {
       }
       value = list;
     } else {
-      value = readScalar(cursor, tag, end) ?? value;
+      const scalar = readScalar(cursor, tag, end);
+      if (scalar !== undefined) value = scalar;
     }
   }
   return value;

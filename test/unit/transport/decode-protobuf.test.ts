@@ -16,7 +16,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HealthCheckRequestSchema } from "../../../gen/grpc/health/v1/health_pb.js";
 import { ExportTraceServiceRequestSchema } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
-import { CreateEventBatchRequestSchema } from "../../../gen/waggle/v1/event_pb.js";
+import { CreateEventBatchRequestSchema, EventSchema } from "../../../gen/waggle/v1/event_pb.js";
 import {
   ExportEventsRequestSchema,
   StreamEventsResponseSchema,
@@ -189,7 +189,14 @@ const events = fc.array(
   { maxLength: 5 },
 );
 
+/** Bytes of an entry of a Struct whose value is true. */
+function aMember(key: string): Uint8Array {
+  return inside(1, Buffer.concat([inside(1, Buffer.from(key)), inside(2, Buffer.from([0x20, 1]))]));
+}
+
 describe("in pieces", () => {
+  const inputsNumber = EventSchema.field.inputs.number;
+  const aList = (flag: number) => inside(6, inside(1, Buffer.from([0x20, flag])));
   const sizes = { wholeBytes: 4, pieceBytes: 16 };
 
   test("a batch is decoded as it is at once", async () => {
@@ -206,6 +213,24 @@ describe("in pieces", () => {
     );
   });
 
+  test.each([
+    { name: "null after true", value: [Buffer.from([0x20, 1]), Buffer.from([0x08, 0])] },
+    { name: "a list twice", value: [aList(1), aList(0)] },
+    { name: "an object twice", value: [inside(5, aMember("a")), inside(5, aMember("b"))] },
+    { name: "a list, an object and a list", value: [aList(1), inside(5, aMember("a")), aList(0)] },
+  ])("a value that has $name is decoded as it is at once", async ({ value }) => {
+    const member = Buffer.concat(value);
+    const inputs = inside(
+      1,
+      Buffer.concat([inside(1, Buffer.from("name of a member")), inside(2, member)]),
+    );
+    const event = inside(batch.field.events.number, inside(inputsNumber, inputs));
+
+    const got = await parseProtobuf(batch, event, sizes);
+
+    expect(got).toEqual(fromBinary(batch, event));
+  });
+
   test("large values are decoded and encoded as they are at once", async () => {
     const text = "é".repeat(70_000);
     const inputs = {
@@ -213,6 +238,7 @@ describe("in pieces", () => {
       list: Array.from({ length: 30_000 }, (_, index) => index / 3),
       deep: { deeper: [{ text }, [text, null, true]] },
       ["__proto__"]: "a name like any other",
+      "\ufeffmark": "\ufeffa character like any other",
     };
     const event = { eventId: "large", inputs, metadata: { small: 1 } };
     const message = create(batch, { events: [event, { eventId: "small" }], singleSession: true });
