@@ -26,12 +26,23 @@ const byOperation = typesOf({
     "invoke_agent",
     "create_agent",
     "invoke_workflow",
+    "plan",
     // Agent steps as named by the Vercel AI SDK.
     "agent_step",
     // A turn of an agent, as named by Strands.
     "execute_event_loop_cycle",
   ],
-  tool: ["execute_tool", "retrieval"],
+  tool: [
+    "execute_tool",
+    "retrieval",
+    "search_memory",
+    "create_memory",
+    "update_memory",
+    "upsert_memory",
+    "delete_memory",
+    "create_memory_store",
+    "delete_memory_store",
+  ],
 });
 
 const byOpenInferenceKind = typesOf({

@@ -75,6 +75,7 @@ const scopesWithoutCached: ReadonlySet<string> = new Set([
   "openlit.instrumentation.anthropic",
   "openlit.instrumentation.bedrock",
   "opentelemetry.instrumentation.bedrock",
+  "@arizeai/openinference-instrumentation-bedrock",
 ]);
 
 /** Resource attributes that describe the machine, not the application; not kept on each event. */
@@ -199,7 +200,7 @@ function deriveFields(draft: Draft): void {
   const reasons = metadata["finish_reasons"];
   const reason = isJsonArray(reasons) ? reasons[0] : undefined;
   if (reason !== undefined) place(draft, "metadata", "finish_reason", reason);
-  if (scopesWithoutCached.has(draft.span.scope.name)) addCachedTokens(metadata);
+  addCachedTokens(draft);
   // Counts may be numeric text (docs/spec.md, "Event record").
   const prompt = toNumber(metadata["prompt_tokens"]);
   const completion = toNumber(metadata["completion_tokens"]);
@@ -208,14 +209,24 @@ function deriveFields(draft: Draft): void {
   }
 }
 
-// `input_tokens` keeps the sender's count.
-function addCachedTokens(metadata: MutableObject): void {
-  const caches = [metadata["cache_read_input_tokens"], metadata["cache_write_input_tokens"]];
-  const cached = caches.reduce<number>((sum, count) => sum + (toNumber(count) ?? 0), 0);
-  for (const field of ["prompt_tokens", "total_tokens"]) {
-    const count = toNumber(metadata[field]);
-    if (count !== undefined) metadata[field] = count + cached;
-  }
+// Bedrock counts cached tokens in the total, but not in the input; Strands and OpenInference pass
+// its counts on. `input_tokens` keeps the sender's count.
+function addCachedTokens(draft: Draft): void {
+  const { metadata } = draft.buckets;
+  const [prompt, completion, total, read = 0, written = 0] = [
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_input_tokens",
+    "cache_write_input_tokens",
+  ].map((field) => toNumber(metadata[field]));
+  const cached = read + written;
+  if (prompt === undefined || cached === 0) return;
+  const isInTotal = total === prompt + (completion ?? 0) + cached;
+  if (!isInTotal && !scopesWithoutCached.has(draft.span.scope.name)) return;
+  place(draft, "metadata", "input_tokens", prompt);
+  metadata["prompt_tokens"] = prompt + cached;
+  if (total !== undefined && !isInTotal) metadata["total_tokens"] = total + cached;
 }
 
 function describeSpan(draft: Draft): void {

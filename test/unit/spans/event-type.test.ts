@@ -27,10 +27,17 @@ describe("inferEventType", () => {
         want: "chain",
       }),
     ),
+    { attributes: { "gen_ai.operation.name": "plan", "gen_ai.request.model": "m" }, want: "chain" },
     ...["execute_tool", "retrieval"].map((operation) => ({
       attributes: { "gen_ai.operation.name": operation },
       want: "tool",
     })),
+    ...["search_memory", "create_memory", "upsert_memory", "delete_memory_store"].map(
+      (operation) => ({
+        attributes: { "gen_ai.operation.name": operation, "gen_ai.agent.name": "a" },
+        want: "tool",
+      }),
+    ),
     // A call of a model that AG2 tells of a second time.
     {
       attributes: { "ag2.usage.kind": "model_call", "gen_ai.usage.input_tokens": 3 },

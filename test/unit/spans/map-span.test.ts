@@ -151,6 +151,38 @@ describe("usage", () => {
       want: { prompt_tokens: prompt, completion_tokens: 5, total_tokens: 118 },
     })),
     {
+      name: "Strands on Bedrock, whose input is without the cache and whose total is not",
+      attributes: {
+        "gen_ai.usage.prompt_tokens": 4,
+        "gen_ai.usage.input_tokens": 4,
+        "gen_ai.usage.output_tokens": 100,
+        "gen_ai.usage.total_tokens": 1934,
+        "gen_ai.usage.cache_read_input_tokens": 1800,
+        "gen_ai.usage.cache_write_input_tokens": 30,
+      },
+      want: { input_tokens: 4, prompt_tokens: 1834, completion_tokens: 100, total_tokens: 1934 },
+    },
+    {
+      name: "OpenInference on Bedrock, whose input is without the cache and whose total is not",
+      attributes: {
+        "llm.token_count.prompt": 4,
+        "llm.token_count.completion": 100,
+        "llm.token_count.total": 1904,
+        "llm.token_count.prompt_details.cache_read": 1800,
+      },
+      want: { input_tokens: 4, prompt_tokens: 1804, total_tokens: 1904 },
+    },
+    {
+      name: "a total with the cache in the input",
+      attributes: {
+        "gen_ai.usage.input_tokens": 1804,
+        "gen_ai.usage.output_tokens": 100,
+        "gen_ai.usage.total_tokens": 1904,
+        "gen_ai.usage.cache_read.input_tokens": 1800,
+      },
+      want: { prompt_tokens: 1804, total_tokens: 1904 },
+    },
+    {
       name: "Langfuse's own costs, which binary numbers do not add up to",
       attributes: {
         "langfuse.observation.type": "generation",
@@ -1232,6 +1264,26 @@ describe("inputs and outputs of steps", () => {
       want: { inputs: { city: "Paris" }, outputs: { result: "18" } },
     },
     {
+      name: "GenAI searches of a memory",
+      attributes: {
+        "gen_ai.operation.name": "search_memory",
+        "gen_ai.memory.query.text": "food",
+        "gen_ai.memory.records": '[{"id":"m1","content":"vegetarian"}]',
+      },
+      want: {
+        inputs: { query: "food" },
+        outputs: { records: [{ id: "m1", content: "vegetarian" }] },
+      },
+    },
+    {
+      name: "GenAI memories that are stored",
+      attributes: {
+        "gen_ai.operation.name": "create_memory",
+        "gen_ai.memory.records": '[{"content":"vegetarian"}]',
+      },
+      want: { inputs: { records: [{ content: "vegetarian" }] } },
+    },
+    {
       name: "Vercel tool calls",
       attributes: { "ai.toolCall.args": '{"city":"Paris"}', "ai.toolCall.result": '{"c":18}' },
       want: { inputs: { city: "Paris" }, outputs: { c: 18 } },
@@ -1333,6 +1385,25 @@ describe("everything else", () => {
 
     expect(JSON.stringify(got.metadata)).toContain('"__proto__":"x"');
     expect(JSON.stringify(got.inputs)).toBe('{"__proto__":{"y":1}}');
+  });
+
+  test.each([
+    { name: "an attribute", attributes: { ["__proto__"]: '{"content":"no"}', content: "yes" } },
+    {
+      name: "a key of a body",
+      attributes: { "gen_ai.event.content": '{"__proto__":{"content":"no"},"content":"yes"}' },
+    },
+  ])("$name of a message called __proto__ is a key like any other", ({ attributes }) => {
+    const events = [{ name: "gen_ai.user.message", attributes }];
+
+    const [message] = eventOf({
+      attributes: { "gen_ai.operation.name": "chat" },
+      events,
+    }).inputs?.["chat_history"] as JsonObject[];
+
+    expect(JSON.stringify(message)).toBe(
+      '{"role":"user","content":"yes","__proto__":{"content":"no"}}',
+    );
   });
 
   test("an attribute with the name of a field of ours stands beside it", () => {

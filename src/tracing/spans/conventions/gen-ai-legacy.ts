@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
   type MutableObject,
+  setOwn,
 } from "../../../base/json.ts";
 import { place, placeOrKeep, takeItems, type Draft } from "../draft.ts";
 import type { SpanEvent } from "../span.ts";
@@ -166,11 +167,19 @@ function bodyOf(event: SpanEvent, role: string): JsonObject {
     if (notMessage.has(key)) continue;
     const read = key === "content" ? parseParts(value) : parseJsonText(value);
     const isBody = key === "gen_ai.event.content" || key === "message";
-    if (isBody && isJsonObject(read)) Object.assign(body, read);
+    if (isBody && isJsonObject(read)) setAll(body, read);
     else if (key === "id" && role === "tool") body["tool_call_id"] = read;
     else if (key === "message") body["content"] = read;
-    else body[key] = read;
+    else setOwn(body, key, read);
   }
-  if (isJsonObject(body["message"])) Object.assign(body, body["message"], { message: null });
+  const { message } = body;
+  if (isJsonObject(message)) {
+    setAll(body, message);
+    body["message"] = null;
+  }
   return body;
+}
+
+function setAll(body: MutableObject, values: JsonObject): void {
+  for (const [key, value] of Object.entries(values)) setOwn(body, key, value);
 }

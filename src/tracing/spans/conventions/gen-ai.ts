@@ -42,6 +42,7 @@ export const genAi: Convention = {
     "session.id": ["metadata.session_id", "metadata.conversation_id"],
     "user.id": "metadata.user_id",
     "gen_ai.retrieval.query.text": "inputs.query",
+    "gen_ai.memory.query.text": "inputs.query",
     "http.response.status_code": "metadata.status_code",
     "http.status_code": "metadata.status_code",
     "mcp.client.name": "metadata.mcp_client_name",
@@ -80,6 +81,8 @@ export const genAi: Convention = {
       movePayload(draft, "gen_ai.tool.call.result", "outputs", "result");
     }
     move(draft, "gen_ai.retrieval.documents", "outputs", "documents");
+    const isSearch = draft.attributes.get("gen_ai.operation.name") === "search_memory";
+    move(draft, "gen_ai.memory.records", isSearch ? "outputs" : "inputs", "records");
   },
 };
 
