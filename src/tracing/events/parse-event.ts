@@ -135,11 +135,13 @@ function parseFields(
   return { fields, cost: weighed.cost };
 }
 
+/** Returns each id once; an empty one is absent, as everywhere. */
 function parseChildren(ids: readonly string[], path: string): string[] {
   if (ids.length > listItemsMax) {
     throw invalid(path, "children_ids", `has more than ${listItemsMax} items`);
   }
-  return [...new Set(ids)].map((id, index) => parseId(id, path, `children_ids[${index}]`) ?? "");
+  const given = ids.map((id, index) => parseId(id, path, `children_ids[${index}]`));
+  return [...new Set(given.filter((id) => id !== undefined))];
 }
 
 function setTime(

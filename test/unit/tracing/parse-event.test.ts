@@ -42,6 +42,11 @@ describe("parseEvent", () => {
       want: "children_ids[1]",
     },
     {
+      name: "a bad child after a repeated one",
+      input: { ...event, children_ids: ["ok", "ok", "\0"] },
+      want: "children_ids[2]",
+    },
+    {
       name: "too deep",
       input: { ...event, outputs: nested(nestingDepthMax + 1) },
       want: `outputs${".a".repeat(nestingDepthMax)}: is nested deeper than ${nestingDepthMax}`,
@@ -112,5 +117,12 @@ describe("parseSession", () => {
 describe("parseUpdate", () => {
   test("ignores an empty list of children", () => {
     expect(parseUpdate("e", { children_ids: [] })).toEqual({ event_id: "e" });
+  });
+
+  test("takes an empty id of a child as absent, and each other one once", () => {
+    const got = parseUpdate("e", { children_ids: ["a", "", "b", "a"] });
+
+    expect(got).toEqual({ event_id: "e", children_ids: ["a", "b"] });
+    expect(parseUpdate("e", { children_ids: [""] })).toEqual({ event_id: "e" });
   });
 });
