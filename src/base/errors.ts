@@ -155,7 +155,7 @@ export class ServiceError extends Error {
 
 export type ServiceErrorOptions = {
   readonly cause?: unknown;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly relayed?: RelayedAnswer | undefined;
 };

@@ -143,6 +143,22 @@ test("an event of more values than one may have is refused by name", async () =>
   ]);
 });
 
+describe("a refusal over REST", () => {
+  test.each([
+    { path: "/v1/events", body: { event_type: "bad", inputs: {} }, field: "event_type" },
+    { path: "/v1/events", body: { event_type: 5, inputs: {} }, field: "event_type" },
+    { path: "/v1/sessions", body: { event_type: "tool" }, field: "event_type" },
+    { path: "/v1/sessions", body: { session_id: eventId }, field: "session_id" },
+    { path: "/events", body: { event: { event_type: "bad" } }, field: "event.event_type" },
+    { path: "/session/start", body: { session: { source: 5 } }, field: "session.source" },
+  ])("of $path names $field as its body does", async ({ path, body, field }) => {
+    const got = await post(path, body);
+
+    expect(got.status).toBe(400);
+    expect(String(got.json["message"]).split(": ")[0]).toBe(field);
+  });
+});
+
 describe("an event whose session is another event", () => {
   const good = { event_type: "tool", inputs: {}, source: "test" };
   const isNoSession = `session_id: ${eventId} is the id of an event that is no session`;

@@ -6,6 +6,7 @@ import { getOption, type Message } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type { HttpBody } from "../../../gen/google/api/httpbody_pb.js";
 import { rest } from "../../../gen/waggle/v1/options_pb.js";
+import { ServiceError } from "../../base/errors.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { decodeJson } from "../../base/decode/json.ts";
 import { createPacer } from "../../base/pacer.ts";
@@ -217,15 +218,23 @@ function writeContextOf(
 
 async function writeError(
   exchange: Exchange,
-  { form: { errorForm } }: RestBinding,
+  { body: target, form: { errorForm } }: RestBinding,
   error: unknown,
   { header, memory }: { readonly header: Headers; readonly memory: Reservation | undefined },
 ): Promise<void> {
   if (isGone(exchange.response) || exchange.response.headersSent) return;
-  const fault = serviceErrorOf(error);
+  const fault = inBody(serviceErrorOf(error), target);
   const form = providerForms[errorForm];
   const answer = form ? providerErrorAnswer(fault, form) : errorAnswer(fault);
   const { status, headers, body } = answer;
   const all = { ...Object.fromEntries(header), "content-type": jsonType, ...headers };
   await writeAnswer(exchange, { status, headers: all, body }, memory);
+}
+
+/** Returns the error with its path inside the body, where the body is one field of the message. */
+function inBody(error: ServiceError, target: RestBinding["body"]): ServiceError {
+  if (target === undefined || target === "message") return error;
+  const prefix = `${target.name}.`;
+  if (!error.message.startsWith(prefix)) return error;
+  return new ServiceError(error.reason, error.message.slice(prefix.length), error);
 }
