@@ -111,6 +111,19 @@ describe("/openapi.json", () => {
     expect(parameters?.map(({ name }) => name)).toEqual(["project_id", "limit", "cursor"]);
   });
 
+  test("has in a body no scope that the path decides", () => {
+    const { requestBody } = operationOf("POST", "/v1/orgs/{org_id}/members");
+    const schema = requestBody?.content?.[jsonType]?.schema as { readonly properties: object };
+
+    expect(Object.keys(schema.properties)).toEqual(["org_id", "email", "role"]);
+  });
+
+  test.each(["EventInput", "EventInputStrict"])("%s has no key of answers alone", (name) => {
+    expect(document.components.schemas[name]).toMatchObject({ properties: { inputs: {} } });
+    expect(document.components.schemas[name]).not.toHaveProperty("properties.cost_estimate");
+    expect(document.components.schemas["Event"]).toHaveProperty("properties.cost_estimate");
+  });
+
   test.each([
     ["/v1/events/fields/values", "field"],
     ["/v1/feedback", "generation_id"],
@@ -416,14 +429,24 @@ describe.each([
   });
 });
 
-describe("/openapi.json on routes of OpenAI's API", () => {
-  const paths = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"];
-  test.each([...paths, "/v1/messages/count_tokens"])("is true of a refusal of %s", async (path) => {
+describe("/openapi.json on routes of providers' APIs", () => {
+  test.each([
+    { path: "/v1/chat/completions", form: "OpenAiError" },
+    { path: "/v1/responses", form: "OpenAiError" },
+    { path: "/v1/embeddings", form: "OpenAiError" },
+    { path: "/v1/messages", form: "AnthropicError" },
+    { path: "/v1/messages/stream", form: "AnthropicError" },
+    { path: "/v1/messages/count_tokens", form: "AnthropicError" },
+  ])("is true of a refusal of $path", async ({ path, form }) => {
     const got = await call("POST", path, {}, { "content-type": jsonType });
 
     expect(got.status).toBe(400);
-    expect(JSON.parse(got.text)).toHaveProperty("error.message");
-    expect(faults(answerSchema("POST", path, 400), JSON.parse(got.text))).toEqual([]);
+    const error = JSON.parse(got.text) as object;
+    expect(error).toHaveProperty("error.message");
+    expect(faults(answerSchema("POST", path, 400), error)).toEqual([]);
+    expect(answerSchema("POST", path, 400)).toEqual({ $ref: `#/components/schemas/${form}` });
+    const { properties } = document.components.schemas[form] as { readonly properties: object };
+    expect(Object.keys(properties)).toEqual(Object.keys(error));
   });
 });
 

@@ -83,6 +83,7 @@ export function createOpenApiDocument(
         ...fixedSchemas,
         Error: errorSchema,
         OpenAiError: openAiErrorSchema,
+        AnthropicError: anthropicErrorSchema,
         NotFound: notFoundSchema,
       },
     },
@@ -102,7 +103,7 @@ function operation(
   const { keyKinds, permission } = accessRuleOf(method);
   const suffix = index === 0 ? "" : `_${index + 1}`;
   const body = requestBody(binding, components);
-  const errors = form.errorForm === ErrorForm.UNSPECIFIED ? ownErrors : openAiErrors;
+  const errors = errorNames[form.errorForm];
   return {
     operationId: `${method.parent.name}_${method.name}${suffix}`,
     tags: [method.parent.name],
@@ -149,17 +150,22 @@ function pathParameters(binding: RestBinding, components: Components): readonly 
   return [{ name: projectId, ...inPath, schema: { type: "string" } }, ...fields];
 }
 
+/** Returns the fields that the path leaves unset: it decides which field of a oneof is set. */
+function excludedFields(binding: RestBinding): readonly DescField[] {
+  const { fields } = binding.method.input;
+  const inPath = fields.filter(({ name }) => pathFieldNames(binding).includes(name));
+  return inPath.flatMap((field) => field.oneof?.fields.filter((one) => one !== field) ?? []);
+}
+
 function queryParameters(binding: RestBinding, components: Components): readonly Schema[] {
   const { body, method } = binding;
   if (body === "message") return [];
-  const { fields } = method.input;
-  const inPath = new Set(pathFieldNames(binding));
-  // The path decides which field of a oneof is set.
-  const decided = new Set(fields.filter(({ name }) => inPath.has(name)).map(({ oneof }) => oneof));
+  const inPath = pathFieldNames(binding);
+  const excluded = excludedFields(binding);
   const form: Form = { side: "request", isStrict: false };
-  return fields
-    .filter(({ name }) => !inPath.has(name) && name !== body?.name)
-    .filter(({ oneof }) => oneof === undefined || !decided.has(oneof))
+  return method.input.fields
+    .filter(({ name }) => !inPath.includes(name) && name !== body?.name)
+    .filter((field) => !excluded.includes(field))
     .map((field) => {
       const schema = fieldSchema(field, form, components);
       const isRequired = mustBeGiven(field);
@@ -194,15 +200,21 @@ function requestBody(binding: RestBinding, components: Components): Schema | und
 
 /**
  * Returns the schema of a body that is the whole message. Fields of the path are optional in it,
- * even if required in the message.
+ * even if required in the message; fields that the path leaves unset are not in it.
  */
 function messageBody(binding: RestBinding, form: Form, components: Components): Schema {
   const { input } = binding.method;
   const names = pathFieldNames(binding);
   if (names.length === 0) return messageSchema(input, form, components);
-  const { required, ...rest } = objectSchema(input, form, components);
+  const { properties, required, ...rest } = objectSchema(input, form, components);
+  const excluded = excludedFields(binding).map(jsonKeyOf);
+  const shown = Object.entries(properties as Schema).filter(([key]) => !excluded.includes(key));
   const left = ((required ?? []) as readonly string[]).filter((one) => !names.includes(one));
-  return { ...rest, ...(left.length > 0 ? { required: left } : {}) };
+  return {
+    ...rest,
+    properties: Object.fromEntries(shown),
+    ...(left.length > 0 ? { required: left } : {}),
+  };
 }
 
 function answerOf(
@@ -321,9 +333,17 @@ const openAiErrorSchema: Schema = {
   required: ["error"],
 };
 
+const anthropicErrorSchema: Schema = {
+  ...openAiErrorSchema,
+  properties: { type: { const: "error" }, ...(openAiErrorSchema["properties"] as Schema) },
+};
+
 /** Names of the error answers of a route, by the form of its errors. */
-const ownErrors = { badRequest: "BadRequest", other: "Error" };
-const openAiErrors = { badRequest: "OpenAiBadRequest", other: "OpenAiError" };
+const errorNames = {
+  [ErrorForm.UNSPECIFIED]: { badRequest: "BadRequest", other: "Error" },
+  [ErrorForm.OPENAI]: { badRequest: "OpenAiBadRequest", other: "OpenAiError" },
+  [ErrorForm.ANTHROPIC]: { badRequest: "AnthropicBadRequest", other: "AnthropicError" },
+} satisfies Record<ErrorForm, object>;
 
 /** A constant for each member, since generators of clients take no object as a constant. */
 const notFoundSchema: Schema = {
@@ -344,6 +364,14 @@ const errorResponses = {
   Error: errorResponse("Any other failure; a 5xx has no message, a 503 has Retry-After", "Error"),
   OpenAiBadRequest: errorResponse("What was wrong, in the form of OpenAI's API", "OpenAiError"),
   OpenAiError: errorResponse("Any other failure, in the form of OpenAI's API", "OpenAiError"),
+  AnthropicBadRequest: errorResponse(
+    "What was wrong, in the form of Anthropic's API",
+    "AnthropicError",
+  ),
+  AnthropicError: errorResponse(
+    "Any other failure, in the form of Anthropic's API",
+    "AnthropicError",
+  ),
 };
 
 function errorResponse(description: string, schema: string): Schema {

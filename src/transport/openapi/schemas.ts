@@ -12,7 +12,14 @@ import {
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { listItemsMax } from "../../base/limits.ts";
-import { isStruct, isTimestamp, isWellKnown, jsonKeyOf, treatmentOf } from "../rest/field-names.ts";
+import {
+  isAnswerOnly,
+  isStruct,
+  isTimestamp,
+  isWellKnown,
+  jsonKeyOf,
+  treatmentOf,
+} from "../rest/field-names.ts";
 import { readFileSync } from "node:fs";
 
 export type Schema = { readonly [key: string]: unknown };
@@ -79,9 +86,7 @@ function componentName(message: DescMessage, form: Form): string {
 
 /** Returns the schema of a message itself, and adds those of messages inside to the components. */
 export function objectSchema(message: DescMessage, form: Form, components: Components): Schema {
-  const fields = message.fields.filter(
-    (field) => !(form.side === "request" && form.isStrict && treatmentOf(field).isLegacy),
-  );
+  const fields = message.fields.filter((field) => isShown(field, form));
   const properties = fields.map((field) => [
     jsonKeyOf(field),
     fieldSchema(field, form, components),
@@ -95,6 +100,12 @@ export function objectSchema(message: DescMessage, form: Form, components: Compo
     ...(required.length > 0 ? { required } : {}),
     ...(form.side === "request" && form.isStrict ? { additionalProperties: false } : {}),
   };
+}
+
+/** Returns whether a form has the field: json-reader.ts knows no other key of a request. */
+function isShown(field: DescField, form: Form): boolean {
+  if (form.side === "answer") return true;
+  return !isAnswerOnly(field) && !(form.isStrict && treatmentOf(field).isLegacy);
 }
 
 function isRequired(field: DescField, form: Form): boolean {
