@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import {
+  formatAge,
   formatDuration,
   formatScore,
   formatTime,
@@ -20,6 +21,16 @@ test.each([
   [999.7, "1.00 s"],
 ])("a duration of %d milliseconds is %s", (ms, want) => {
   expect(formatDuration(ms)).toBe(want);
+});
+
+test.each([
+  [9_000, "now"],
+  [59_900, "59s ago"],
+  [-30_000, "in 30s"],
+  [-90_000, "in 1m"],
+  [3 * 3_600_000, "3h ago"],
+])("a time %d milliseconds ago is %s", (ageMs, want) => {
+  expect(formatAge(1_764_000_000_000 - ageMs, 1_764_000_000_000)).toBe(want);
 });
 
 test.each([

@@ -77,7 +77,7 @@ const ages: readonly (readonly [number, string])[] = [
   [minute, "m"],
 ];
 
-/** Formats how long ago a time is: `now`, `4m`, `3h`, `2d`; from 30 days on the date. */
+/** Formats how long ago a time is: `now`, `4m ago`, `in 3h`; from 30 days on the date. */
 export function formatAge(timeMs: number, nowMs: number): string {
   const ageMs = nowMs - timeMs;
   if (Math.abs(ageMs) >= 30 * day) {
@@ -87,10 +87,10 @@ export function formatAge(timeMs: number, nowMs: number): string {
       year: "numeric",
     });
   }
-  const unit = ages.find(([unitMs]) => Math.abs(ageMs) >= unitMs);
-  if (!unit) return Math.abs(ageMs) < 10 * second ? "now" : `${Math.round(ageMs / second)}s ago`;
-  const value = Math.floor(Math.abs(ageMs) / unit[0]);
-  return ageMs < 0 ? `in ${value}${unit[1]}` : `${value}${unit[1]} ago`;
+  if (Math.abs(ageMs) < 10 * second) return "now";
+  const [unitMs, name] = ages.find(([one]) => Math.abs(ageMs) >= one) ?? [second, "s"];
+  const value = Math.floor(Math.abs(ageMs) / unitMs);
+  return ageMs < 0 ? `in ${value}${name}` : `${value}${name} ago`;
 }
 
 /** Formats a time with date, seconds and zone. */
