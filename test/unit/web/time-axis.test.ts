@@ -36,6 +36,16 @@ describe("createTimeAxis", () => {
     expect(gaps.map(({ durationMs }) => durationMs)).toEqual([8_000]);
   });
 
+  test("is as long as a session that outlasts its steps, at both ends", () => {
+    const { startMs, endMs, placeOf, gaps } = createTimeAxis([
+      aSession(0, 10_000),
+      ran(1_000, 9_000),
+    ]);
+
+    expect([startMs, endMs, gaps.length]).toEqual([0, 10_000, 0]);
+    expect([1_000, 9_000].map(placeOf)).toEqual([0.1, 0.9]);
+  });
+
   test("spreads events without a length over the time between them", () => {
     const { placeOf, gaps } = createTimeAxis([ran(0, 0), ran(250, 250), ran(1_000, 1_000)]);
 

@@ -56,12 +56,16 @@ export function createTimeAxis(events: readonly SessionEvent[]): TimeAxis {
   return { startMs, endMs, gaps, placeOf: (time) => placeBetween(stops, time) };
 }
 
-/** Returns the times in which anything but the session itself ran, as spans that do not touch. */
+/**
+ * Returns the times in which anything but the session itself ran, as spans that do not touch. Of the
+ * session its start and its end count, so that the axis is as long as the session says it was.
+ */
 function busySpans(events: readonly SessionEvent[]): readonly Span[] {
-  const steps = events.filter(({ type }) => type !== "session");
-  const sorted = isSorted(steps) ? steps : steps.toSorted((a, b) => a.startMs - b.startMs);
+  const times = events.flatMap((event): Span | readonly Span[] =>
+    event.type === "session" ? [instant(event.startMs), instant(event.endMs)] : event,
+  );
   const spans: { startMs: number; endMs: number }[] = [];
-  for (const { startMs, endMs } of sorted.length > 0 ? sorted : events) {
+  for (const { startMs, endMs } of times.toSorted((a, b) => a.startMs - b.startMs)) {
     const last = spans.at(-1);
     if (last && startMs <= last.endMs) last.endMs = Math.max(last.endMs, endMs);
     else spans.push({ startMs, endMs });
@@ -69,8 +73,8 @@ function busySpans(events: readonly SessionEvent[]): readonly Span[] {
   return spans;
 }
 
-function isSorted(events: readonly SessionEvent[]): boolean {
-  return events.every(({ startMs }, at) => startMs >= (events[at - 1]?.startMs ?? -Infinity));
+function instant(timeMs: number): Span {
+  return { startMs: timeMs, endMs: timeMs };
 }
 
 type Stop = { readonly timeMs: number; readonly place: number };

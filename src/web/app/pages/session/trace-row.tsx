@@ -12,6 +12,8 @@ export type TraceRowProps = {
   readonly at: number;
   readonly node: TreeNode;
   readonly axis: TimeAxis;
+  /** Greatest depth of the tree. */
+  readonly levels: number;
   readonly topPx: number;
   readonly isSelected: boolean;
   readonly isFolded: boolean;
@@ -23,9 +25,16 @@ export type TraceRowProps = {
 /** Levels that are indented; deeper rows stand as far right and name their level. */
 const indentsMax = 12;
 const indentPx = 14;
+/** Share of the column that indents take at most, so that the names of a deep tree have room. */
+const indentShareMax = 0.25;
+
+function indentOf(depth: number, levels: number): string {
+  const share = (depth / Math.max(1, Math.min(levels, indentsMax))) * indentShareMax;
+  return `min(${depth * indentPx}px, ${share * 100}%)`;
+}
 
 export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
-  const { id, at, node, topPx, isSelected, isFolded, isHit, onSelect, onToggle } = props;
+  const { id, at, node, levels, topPx, isSelected, isFolded, isHit, onSelect, onToggle } = props;
   const { event, depth, childCount } = node;
   const isBranch = childCount > 0;
   return (
@@ -45,7 +54,7 @@ export const TraceRow = memo(function TraceRow(props: TraceRowProps) {
       <span className="trace-step">
         <span
           className="trace-fold"
-          style={{ marginLeft: Math.min(depth, indentsMax) * indentPx }}
+          style={{ marginLeft: indentOf(Math.min(depth, indentsMax), levels) }}
           data-open={isBranch && !isFolded}
           onClick={(click) => {
             if (!isBranch) return;

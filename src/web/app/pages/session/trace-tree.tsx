@@ -9,7 +9,7 @@ import "../../design/rows.css";
 import { runAct } from "../../design/run-act.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { type SessionTree, type TreeNode, visibleNodes } from "./session-tree.ts";
-import type { TimeAxis } from "./time-axis.ts";
+import type { TimeAxis, TimeGap } from "./time-axis.ts";
 import { TraceRow } from "./trace-row.tsx";
 import "./trace-tree.css";
 
@@ -38,6 +38,10 @@ export function TraceTree(props: TraceTreeProps) {
     estimateSize: () => rowHeightPx,
     overscan: 12,
   });
+  const levels = useMemo(
+    () => tree.nodes.reduce((most, { depth }) => Math.max(most, depth), 0),
+    [tree],
+  );
   const place = useMemo(() => placeIn(visible, selected), [visible, selected]);
   useEffect(() => {
     revealRow(scroller.current, place, rowHeightPx);
@@ -82,6 +86,7 @@ export function TraceTree(props: TraceTreeProps) {
               at={at}
               node={node}
               axis={axis}
+              levels={levels}
               topPx={start}
               isSelected={at === selected}
               isFolded={folded.has(node.event.id)}
@@ -96,7 +101,17 @@ export function TraceTree(props: TraceTreeProps) {
   );
 }
 
+/** Whether there is room for the length of a gap between the ends of the axis. */
+function isWithin({ from, to }: TimeGap): boolean {
+  return from > 0 && to < 1 - 1e-9;
+}
+
+function wordsOf({ durationMs }: TimeGap): string {
+  return `Nothing ran for ${formatDuration(durationMs)}; shown shortened`;
+}
+
 function TreeHead({ axis }: { readonly axis: TimeAxis }) {
+  const last = axis.gaps.at(-1);
   return (
     <div className="rows-head trace-head" aria-hidden>
       <span className="trace-step">Step</span>
@@ -111,17 +126,19 @@ function TreeHead({ axis }: { readonly axis: TimeAxis }) {
       </span>
       <span className="trace-time numeric">
         <span>0</span>
-        {axis.gaps.map((gap) => (
+        {axis.gaps.filter(isWithin).map((gap) => (
           <span
             key={gap.from}
             className="trace-gap-label"
             style={{ left: `${((gap.from + gap.to) / 2) * 100}%` }}
-            title={`Nothing ran for ${formatDuration(gap.durationMs)}; shown shortened`}
+            title={wordsOf(gap)}
           >
             ⋯ {formatDuration(gap.durationMs)}
           </span>
         ))}
-        <span>{formatDuration(axis.endMs - axis.startMs)}</span>
+        <span title={last && !isWithin(last) ? wordsOf(last) : undefined}>
+          {formatDuration(axis.endMs - axis.startMs)}
+        </span>
       </span>
     </div>
   );
