@@ -392,6 +392,34 @@ describe("a session", () => {
   });
 });
 
+describe("a deep session", () => {
+  test.each(["wide", "narrow"] as const)(
+    "leaves room for the names of its steps, %s",
+    async (size) => {
+      const id = `deep-${size}`;
+      const steps = Array.from({ length: 30 }, (_, depth) => ({
+        event_id: `${id}-${depth}`,
+        session_id: id,
+        ...(depth > 0 && { parent_id: `${id}-${depth - 1}` }),
+        event_type: "chain",
+        event_name: `step ${depth}`,
+        source: "test",
+        inputs: {},
+        start_time: Date.now() - minuteMs,
+        end_time: Date.now(),
+      }));
+      await app.call("POST", "/events/batch", { events: steps });
+      const { page } = await app.open(pathOf(id), { size });
+
+      const step = row(page, "step 15");
+      await step.scrollIntoViewIfNeeded();
+
+      expect(await step.locator(".trace-step").evaluate(isCutOff)).toBe(false);
+      expect(await step.locator(".trace-name").evaluate(isCutOff)).toBe(false);
+    },
+  );
+});
+
 describe("the sessions beside one", () => {
   test("are those of the list that led there, with its filters", async () => {
     const filters = [{ field: "event_name", operator: "is", value: "refund-agent" }];
@@ -464,6 +492,8 @@ describe("two sessions", () => {
 
     await page.keyboard.press("s");
     await expect.poll(() => page.url(), patience).toContain("a=newest");
+    await steps.getByRole("row", { selected: true }).getByText("answer").first().waitFor();
+    await outputs.getByText("outputs differ").waitFor();
     await added.click();
     await outputs.getByText("in one session only").waitFor();
   });

@@ -11,7 +11,7 @@ import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { useCommands } from "../../shell/commands.ts";
 import { Page } from "../../shell/page.tsx";
 import { type Skeleton, useSkeleton } from "../session/use-skeleton.ts";
-import { alignTrees } from "./align-trees.ts";
+import { type AlignedRow, alignTrees } from "./align-trees.ts";
 import { CompareOutputs } from "./compare-outputs.tsx";
 import { CompareTable } from "./compare-table.tsx";
 import { CompareTotals } from "./compare-totals.tsx";
@@ -23,7 +23,11 @@ export function ComparePage() {
   const navigate = compareRoute.useNavigate();
   const [left, right] = [useSkeleton(a), useSkeleton(b)];
   const swap = (): void =>
-    void navigate({ to: ".", search: { a: b, b: a } satisfies CompareSearch, replace: true });
+    void navigate({
+      to: ".",
+      search: (before: CompareSearch) => ({ ...before, a: b, b: a }),
+      replace: true,
+    });
   useCommands([{ id: "compare.swap", title: "Swap the sessions", keys: "s", run: swap }]);
   const isComplete = a !== undefined && b !== undefined;
   return (
@@ -73,6 +77,12 @@ function Crumbs({ a, left }: { readonly a: string | undefined; readonly left: Sk
   );
 }
 
+/** Whether a row has the event of a key, which was made before the sessions were swapped or not. */
+function isRowOf({ a, b }: AlignedRow, key: string | undefined): boolean {
+  const eventId = key?.slice("a.".length);
+  return eventId !== undefined && (a?.id === eventId || b?.id === eventId);
+}
+
 function Compared({ left, right }: { readonly left: Skeleton; readonly right: Skeleton }) {
   const { row } = compareRoute.useSearch();
   const navigate = compareRoute.useNavigate();
@@ -92,7 +102,7 @@ function Compared({ left, right }: { readonly left: Skeleton; readonly right: Sk
   const failed = [left, right].find(({ error, tree }) => error && !tree);
   if (failed?.error) return <ErrorState error={failed.error} onRetry={failed.refresh} />;
   if (!rows) return <Loading what="Loading both sessions" />;
-  const chosen = rows.find(({ key }) => key === row) ?? rows[0];
+  const chosen = rows.find((one) => isRowOf(one, row)) ?? rows[0];
   return (
     <SplitPane
       storageKey="compare"

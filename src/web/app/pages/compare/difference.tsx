@@ -7,6 +7,9 @@ export type DifferenceProps = {
   readonly format: (value: number) => string;
 };
 
+/** Share of a sum by which the order of what was added up changes it. */
+const noiseShare = 1e-9;
+
 export function Difference({ a, b, format }: DifferenceProps) {
   if (a === undefined || b === undefined) {
     return (
@@ -16,7 +19,7 @@ export function Difference({ a, b, format }: DifferenceProps) {
     );
   }
   const by = b - a;
-  if (by === 0) return <span className="difference">=</span>;
+  if (Math.abs(by) <= Math.abs(a) * noiseShare) return <span className="difference">=</span>;
   const share = a === 0 ? undefined : Math.round((by / a) * 100);
   const sign = by > 0 ? "+" : "−";
   const title = `${format(a)} → ${format(b)}${share === undefined ? "" : ` (${share} %)`}`;
