@@ -67,7 +67,12 @@ describe("the charts", () => {
     await page.getByPlaceholder("Find a field…").fill("event_name");
     await page.getByRole("option").first().click();
     const bars = page.getByRole("list", { name: "Tools" });
-    await bars.getByRole("button", { name: /search_orders/ }).waitFor();
+    await bars.getByRole("button", { name: /^search_orders events \d+$/ }).waitFor();
+    await bars.getByText("events", { exact: true }).first().waitFor();
+    const kinds = "[...document.querySelectorAll('[aria-label=\"Kind of chart\"] label > span')]";
+    const widths = await page.evaluate<number[]>(`${kinds}.map((kind) => kind.offsetWidth)`);
+    expect(widths).toHaveLength(5);
+    expect(Math.max(...widths) - Math.min(...widths)).toBeLessThanOrEqual(1);
     await page.getByText(/events matched, every value is exact/).waitFor();
     await inspect("charts-builder");
     await page.getByRole("button", { name: "Save" }).click();

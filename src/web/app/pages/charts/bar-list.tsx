@@ -1,6 +1,7 @@
 // BarList: a bar for each value of a split, the largest first; more measures stand as numbers
 // beside it.
 
+import type { CSSProperties } from "react";
 import { type Answer, bucketName, formatOf } from "./answer.ts";
 import type { OpenEvents } from "./drill-down.ts";
 
@@ -16,7 +17,19 @@ export function BarList({ label, answer, onOpen }: BarListProps) {
   const greatest = Math.max(...(first?.values ?? []).map((value) => Math.abs(value ?? 0)), 0);
   const formats = series.map((one) => formatOf(measures[one.measure] ?? { metric: "" }));
   return (
-    <ul className="bar-list" aria-label={label}>
+    <ul
+      className="bar-list"
+      aria-label={label}
+      style={{ "--measures": series.length } as CSSProperties}
+    >
+      <li className="bar-list-head" aria-hidden>
+        <span />
+        {series.map((one) => (
+          <span key={one.label} className="numeric" title={one.label}>
+            {one.label}
+          </span>
+        ))}
+      </li>
       {buckets.map((bucket, at) => {
         const value = first?.values[at] ?? null;
         const share = greatest === 0 ? 0 : Math.abs(value ?? 0) / greatest;
@@ -30,6 +43,7 @@ export function BarList({ label, answer, onOpen }: BarListProps) {
                 const number = one.values[at];
                 return (
                   <span key={one.label} className="numeric" title={one.label}>
+                    <span className="visually-hidden">{one.label} </span>
                     {typeof number === "number" ? formats[index]?.(number) : "–"}
                   </span>
                 );

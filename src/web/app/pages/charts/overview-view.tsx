@@ -53,7 +53,7 @@ export function OverviewView({ range, onRange, onKept }: OverviewViewProps) {
   return (
     <>
       {newest.data?.sessions.length === 0 ? (
-        <p role="status">
+        <p className="dashboard-note" role="status">
           This project has no traces yet.{" "}
           <Link to="/app/p/$projectId/traces" params={{ projectId }}>
             Send your first trace
