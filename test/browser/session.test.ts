@@ -499,6 +499,29 @@ describe("two sessions", () => {
   });
 });
 
+describe("two sessions of the same cost", () => {
+  test("differ by nothing, although they add it up in another order", async () => {
+    const costs = { thrice: [0.1, 0.2, 0.3], backwards: [0.3, 0.2, 0.1] };
+    const events = Object.entries(costs).flatMap(([id, parts]) =>
+      parts.map((cost, at) => ({
+        session_id: id,
+        event_type: "model",
+        event_name: "call",
+        source: "test",
+        inputs: {},
+        metadata: { cost },
+        start_time: Date.now() - minuteMs + at * 1_000,
+        end_time: Date.now() - minuteMs + at * 1_000 + 500,
+      })),
+    );
+    await app.call("POST", "/events/batch", { events });
+    const { page } = await app.open(pathOf("compare", "?a=thrice&b=backwards"));
+
+    const totals = page.getByRole("row").filter({ hasText: "B − A" });
+    await totals.getByRole("cell").last().getByText("=", { exact: true }).waitFor();
+  });
+});
+
 describe("the search of a session", () => {
   test("asks once for what was typed", async () => {
     const { page } = await app.open(pathOf("middle"));

@@ -7,7 +7,7 @@ export type DifferenceProps = {
   readonly format: (value: number) => string;
 };
 
-/** Share of a sum by which the order of what was added up changes it. */
+/** Sums of the same numbers in another order differ by less than this share. */
 const noiseShare = 1e-9;
 
 export function Difference({ a, b, format }: DifferenceProps) {

@@ -57,8 +57,8 @@ export function createTimeAxis(events: readonly SessionEvent[]): TimeAxis {
 }
 
 /**
- * Returns the times in which anything but the session itself ran, as spans that do not touch. Of the
- * session its start and its end count, so that the axis is as long as the session says it was.
+ * Returns the times in which anything but the session itself ran, as spans that do not touch. The
+ * session counts by its start and its end, so that the axis is as long as the session was.
  */
 function busySpans(events: readonly SessionEvent[]): readonly Span[] {
   const times = events.flatMap((event): Span | readonly Span[] =>
