@@ -48,6 +48,12 @@ describe("the first visit", () => {
 
     const { session_id: sessionId } = JSON.parse(stdout) as { session_id: string };
     await page.waitForURL(`**/traces/${sessionId}`);
+    await page.getByRole("treeitem").first().waitFor();
+
+    await page.goBack();
+
+    const sessions = page.getByRole("grid", { name: "Sessions" });
+    await sessions.getByRole("row").filter({ hasText: "first-trace" }).waitFor();
   });
 
   test("says what a program lacks, and offers another key after the page was left", async () => {

@@ -1,6 +1,7 @@
 // The first visit of an empty project: programs that send a first trace, with the real address and
 // a key. The page waits for the trace and turns to it the moment it arrives.
 
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { LlmProxyService } from "../../../../../../gen/waggle/v1/llm_proxy_pb.js";
@@ -23,11 +24,14 @@ export function FirstVisit({ arrived }: FirstVisitProps) {
   const [tab, setTab] = useState<string>("curl");
   const [keys, setKeys] = useState<Partial<Record<Snippet["key"], string>>>({});
   const navigate = useNavigate();
+  const client = useQueryClient();
   useEffect(() => {
     if (!arrived) return;
+    // The lists and charts that were read of the empty project would stand there for a while.
+    client.removeQueries({ type: "inactive" });
     const page = `traces/${encodeURIComponent(arrived.sessionId)}`;
     void navigate({ to: pageAddress(projectId, page) });
-  }, [arrived, navigate, projectId]);
+  }, [arrived, client, navigate, projectId]);
   const { origin } = globalThis.location;
   // Each program with the key of its own kind.
   const { data: models } = useRpc(LlmProxyService.method.listModels, {}, { staleMs: 60_000 });
