@@ -2,6 +2,7 @@
 // flag `--some-name` is also the variable WAGGLE_SOME_NAME; the flag wins.
 
 import { bodyBytesMaxDefault, bytesInFlightMaxDefault } from "./base/limits.ts";
+import { parsePrices } from "./price-settings.ts";
 import {
   type OperatorProvider,
   parseModelAliases,
@@ -157,11 +158,8 @@ const table = {
     "model providers as JSON; better as a variable",
     parseProviders,
   ),
-  operatorAliases: setting(
-    "model-aliases",
-    'aliases: {"fast": ["openai/gpt-4o-mini"]}',
-    parseModelAliases,
-  ),
+  operatorAliases: setting("model-aliases", '{"fast": ["openai/gpt-4o-mini"]}', parseModelAliases),
+  prices: setting("prices", 'prices: {"my-model": {"input_mtok": 0.5}}', parsePrices),
   providerPrivateHosts: setting(
     "provider-private-hosts",
     "private host or host:port that tenants may name",

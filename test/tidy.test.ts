@@ -259,6 +259,7 @@ const moduleOrder = [
   "web",
   "embedded",
   "setting-parsers.ts",
+  "price-settings.ts",
   "provider-settings.ts",
   "config.ts",
   "compose",

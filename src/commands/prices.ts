@@ -6,7 +6,6 @@ import { parseTimeMs } from "../base/iso-time.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Config, Flags } from "../config.ts";
 import { createEstimateCost } from "../generation/prices/event-usage.ts";
-import { priceTableName } from "../generation/prices/price-table.ts";
 import { createPrices } from "../generation/prices/prices.ts";
 import { recost, type Recosted, type RecostReport } from "../generation/prices/recost.ts";
 import type { Database } from "../postgres/database.ts";
@@ -32,11 +31,12 @@ export async function run({ config, flags, operands }: CommandContext): Promise<
   await withDatabase(config, async (control) => {
     await assertMigrated(control);
     const { projectId, clusterId } = await getLocalProject(control, nameOrId);
-    const estimateCost = createEstimateCost(createPrices());
+    const prices = createPrices(config.prices);
+    const estimateCost = createEstimateCost(prices);
     const report = await withCluster(config, clusterId, control, (database) =>
       recost({ database, projectId, span, estimateCost, applies }),
     );
-    printReport(report, applies);
+    printReport(report, prices.table, applies);
   });
   return 0;
 }
@@ -69,13 +69,14 @@ async function withCluster<T>(
   );
 }
 
-function printReport({ models, total, reasons }: RecostReport, applies: boolean): void {
+function printReport(report: RecostReport, table: string, applies: boolean): void {
+  const { models, total, reasons } = report;
   const titles = ["MODEL", "EVENTS", "BEFORE", "AFTER", "CHANGED", "UNKNOWN"];
   const rows = models.map(({ name, ...sums }) => toCells(name, sums));
   printTable([titles, ...rows, toCells("total", total)]);
   if (reasons.length > 0) print("\nprice not known:");
   for (const { reason, events } of reasons) print(`  ${events} × ${printable(reason)}`);
-  print(`\nprice table: ${priceTableName}`);
+  print(`\nprice table: ${table}`);
   const count = `${total.changed} of ${total.events} estimates`;
   if (applies) print(`${count} were changed; metadata.cost is as its senders wrote it`);
   else print(`${count} would be changed; nothing was, without --apply`);

@@ -16,7 +16,6 @@ import { createEvaluation } from "../evaluation/evaluation.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { createEstimateCost } from "../generation/prices/event-usage.ts";
-import { priceTableName } from "../generation/prices/price-table.ts";
 import { createPrices } from "../generation/prices/prices.ts";
 import { createNotifications } from "../notifications/notifications.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -75,14 +74,14 @@ export async function createCore(options: CoreOptions) {
   const given = { ...options, ...access, database, members };
   const controlplane = createControlplane({ ...given, assignment: config.dataplaneAssignment });
   const temporalPage = createTemporalPage(config.temporal);
-  const prices = createPrices();
+  const prices = createPrices(config.prices);
   const masking = createMasking(given);
   const tracing = createTracing({
     clusters,
     logger,
     maskOf: masking.maskOf,
     estimateCost: createEstimateCost(prices),
-    priceTable: priceTableName,
+    priceTable: prices.table,
     onStored: (events) => metrics.addStoredEvents(events),
   });
   const tracingOf = tracing.of;

@@ -15,6 +15,7 @@ import {
 const chats = givenStarted(() =>
   startChatService({
     "model-aliases": JSON.stringify({ fast: ["openai/fail-503", "anthropic/claude-sonnet-4-5"] }),
+    prices: JSON.stringify({ "house-*": { input_mtok: 1_000, output_mtok: 2_000 } }),
   }),
 );
 beforeEach(() => chats.standIn.clear());
@@ -86,6 +87,18 @@ describe("POST /chat", () => {
     expect(metadata["total_tokens"]).toBe(
       Number(metadata["prompt_tokens"]) + Number(metadata["completion_tokens"]),
     );
+  });
+
+  test("costs what the operator's price of the model says", async () => {
+    const got = await generate({ model: "openai/house-model" });
+
+    const { metadata } = await chats.readEvent(got.generation_id);
+    const [prompt, completion] = ["prompt_tokens", "completion_tokens"].map((name) =>
+      Number(metadata[name]),
+    );
+    expect(got.cost).toBeCloseTo(((prompt ?? 0) * 1_000 + (completion ?? 0) * 2_000) / 1e6, 9);
+    expect(got.cost).toBeGreaterThan(0);
+    expect(metadata["cost"]).toBe(got.cost);
   });
 
   test("sends the provider the operator's key and every hyperparameter", async () => {

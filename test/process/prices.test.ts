@@ -87,6 +87,20 @@ describe("waggle prices recost", { timeout: timeoutMs }, () => {
     ]);
   });
 
+  test("takes the operator's prices before the table's", async () => {
+    await givenCalls(control.database, "gpt-4o", "mine");
+    const prices = ["--prices", '{"mine": {"input_mtok": 1, "output_mtok": 2}}'];
+
+    const applied = await recost("--project", "demo", ...span, "--apply", ...prices);
+
+    expect(applied.code).toBe(0);
+    const table = expect.stringMatching(/^genai-prices .+, own [0-9a-f]{8}$/) as string;
+    expect(await estimatesIn(control.database)).toEqual([
+      { cost: 0.0035, price_table: table },
+      { cost: 0.0012, price_table: table },
+    ]);
+  });
+
   test("works on the cluster of the project, and nowhere else", async () => {
     const cluster = await givenADatabase();
     const clusters = ["--clusters", JSON.stringify({ eu: cluster.url })];

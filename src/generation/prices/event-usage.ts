@@ -6,7 +6,7 @@ import type { EstimateCost } from "../../tracing/events/event.ts";
 import { countOf } from "../../tracing/sessions/totals.ts";
 import { providerTypes } from "../provider.ts";
 import { rareParts, type Usage, usageFrom, usageNames } from "../usage.ts";
-import { type PricedCall, type Prices, unknown } from "./prices.ts";
+import type { PricedCall, Prices } from "./prices.ts";
 
 /** Keys of `config` and `metadata` that determine the cost of an event; no others are read. */
 export const pricedConfigKeys = ["model", "provider"] as const;
@@ -32,7 +32,7 @@ export function createEstimateCost(prices: Prices): EstimateCost {
     if (event_type !== "model") return null;
     const counted = countedOf(metadata);
     if (counted === undefined) return null;
-    if ("reason" in counted) return unknown(counted.reason);
+    if ("reason" in counted) return prices.unknown(counted.reason);
     return prices.estimate({ ...namesOf(config, metadata), ...counted, atMs: start_time });
   };
 }

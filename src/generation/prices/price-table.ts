@@ -2,7 +2,13 @@
 // its row. The table is never updated over the network.
 // Source: docs/decisions.md, 18.2; docs/generations.md.
 
-import { calcPrice, findProvider, type ModelInfo, type Provider } from "@pydantic/genai-prices";
+import {
+  calcPrice,
+  findProvider,
+  type ModelInfo,
+  type ModelPrice,
+  type Provider,
+} from "@pydantic/genai-prices";
 import type { ProviderType } from "../provider.ts";
 import { completionTokens, promptTokens, type Usage, usageFrom } from "../usage.ts";
 
@@ -61,6 +67,12 @@ export function findPrice({ provider, providerType, model }: PricedModel): Price
     if (found) return toPrice(found.provider, found.model);
   }
   return undefined;
+}
+
+/** Returns a price with these rates, which never change with the time. */
+export function toOwnPrice(name: string, prices: ModelPrice): Price {
+  const provider = { id: "WAGGLE_PRICES", name: "WAGGLE_PRICES", api_pattern: "", models: [] };
+  return toPrice(provider, { id: name, match: { equals: name }, prices });
 }
 
 function prefixOf(model: string): string {

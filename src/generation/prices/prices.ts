@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 import type { CostEstimate } from "../../tracing/events/event.ts";
 import type { ProviderType } from "../provider.ts";
 import { completionTokens, promptTokens, type Usage } from "../usage.ts";
+import { createOwnPrices, type OwnPrice } from "./own-prices.ts";
 import {
   findPrice,
   isOwnMachine,
@@ -28,8 +29,12 @@ export type PricedCall = {
 };
 
 export type Prices = {
+  /** Name of the table by which costs are estimated, and of one's own prices. */
+  readonly table: string;
   /** Returns the cost of a call; null with a reason if the price is unknown. */
   estimate(call: PricedCall): CostEstimate;
+  /** Returns an estimate without a price and with the reason. */
+  unknown(reason: string): CostEstimate;
 };
 
 /** Maximum cached lookups; the limit is needed because model names come from requests. */
@@ -39,7 +44,10 @@ const nameLengthMax = 256;
 /** Significant digits of a cost; further ones are floating-point errors. */
 const digits = 12;
 
-export function createPrices(): Prices {
+/** Creates the prices: those of the operator's own, then those of the table. */
+export function createPrices(given: readonly OwnPrice[] = []): Prices {
+  const own = createOwnPrices(given);
+  const table = own.version === "" ? priceTableName : `${priceTableName}, own ${own.version}`;
   // Entries never expire: the table does not change while the service runs.
   const found = new LRUCache<string, { readonly price: Price | undefined }>({ max: rememberedMax });
 
@@ -61,18 +69,29 @@ export function createPrices(): Prices {
     const where = provider === "" ? model : `${model} of ${provider}`;
     if (isOwnMachine(priced)) return unknown(`${where} runs on a machine that bills no tokens`);
     const price = priceOf(priced);
-    if (!price) return unknown(`the table has no price of ${where}`);
+    return price ? toEstimate(price, usage, atMs) : unknown(`the table has no price of ${where}`);
+  }
+
+  function toEstimate(price: Price, usage: Usage, atMs: number): CostEstimate {
     const cost = price.costOf(usage, atMs);
     if (typeof cost !== "number") return unknown(`the table has no price of ${cost.unpriced}`);
-    return { cost: Number(cost.toPrecision(digits)), price_table: priceTableName };
+    return { cost: Number(cost.toPrecision(digits)), price_table: table };
+  }
+
+  function unknown(reason: string): CostEstimate {
+    return { cost: null, reason, price_table: table };
   }
 
   return {
+    table,
+    unknown,
     estimate(call) {
       const { usage, requestedModel, isUsageUnasked = false } = call;
       if (!usage) return unknown(isUsageUnasked ? `${noUsage}; ${usageHint}` : noUsage);
       if (promptTokens(usage) + completionTokens(usage) === 0)
         return unknown("0 tokens are counted");
+      const price = own.find(call) ?? own.find({ ...call, model: requestedModel ?? "" });
+      if (price) return toEstimate(price, usage, call.atMs);
       const estimate = estimateOf(call, usage, call.atMs);
       if (estimate.cost !== null || requestedModel === undefined) return estimate;
       // The table may lack the answer's version or the provider's own name of the model.
@@ -80,11 +99,6 @@ export function createPrices(): Prices {
       return asked.cost === null ? estimate : asked;
     },
   };
-}
-
-/** Returns an estimate without a price and with the reason. */
-export function unknown(reason: string): CostEstimate {
-  return { cost: null, reason, price_table: priceTableName };
 }
 
 const noUsage = "the provider told no token counts";

@@ -17,6 +17,7 @@ function priced(metadata: JsonObject, fields: Fields = {}) {
   const calls: PricedCall[] = [];
   const prices = createPrices();
   const estimateCost = createEstimateCost({
+    ...prices,
     estimate(call) {
       calls.push(call);
       return prices.estimate(call);

@@ -200,6 +200,55 @@ describe("an unknown price is null, with the reason", () => {
   });
 });
 
+describe("a price of one's own", () => {
+  const own = [
+    { name: "mine", rates: { input_mtok: 1, output_mtok: 2 } },
+    { name: "ft:gpt-4o:*", rates: { input_mtok: 3, output_mtok: 4 } },
+    { name: "ft:gpt-4o:acme*", rates: { input_mtok: 5, output_mtok: 6, cache_read_mtok: 1 } },
+    { name: "Azure/gpt-4o", rates: { input_mtok: 0, output_mtok: 0 } },
+    { name: "embedder", rates: { input_mtok: 0.5 } },
+  ];
+  const prices = createPrices(own);
+  const costOf = (fields: Partial<PricedCall>) => prices.estimate(aCall(fields)).cost;
+
+  test.each<[string, Partial<PricedCall>, number | null]>([
+    ["of a model that the table lacks", { model: "mine" }, 0.0012],
+    ["of a model on a machine of one's own", { provider: "vllm", model: "Mine" }, 0.0012],
+    ["by the beginning of its name", { model: "ft:gpt-4o:other:1" }, 0.0034],
+    ["by the longest beginning", { model: "ft:gpt-4o:acme:1" }, 0.0056],
+    ["of one provider, which may be nothing", { provider: "azure" }, 0],
+    ["of one kind of provider", { provider: "house", providerType: "azure" }, 0],
+    ["that other providers do not have", { provider: "openai" }, 0.0035],
+    ["of the requested model", { model: "gpt-4o", requestedModel: "mine" }, 0.0012],
+    ["that is found by no other name", { provider: "", model: "not-mine" }, null],
+  ])("is %s", (_, fields, cost) => {
+    expect(costOf(fields)).toBe(cost);
+  });
+
+  test("counts cached tokens at their rate, or else at that of input", () => {
+    const usage = { ...none, input: 100, cacheRead: 900 };
+
+    expect(costOf({ model: "ft:gpt-4o:acme:1", usage })).toBe((100 * 5 + 900) / 1e6);
+    expect(costOf({ model: "mine", usage })).toBe(1_000 / 1e6);
+  });
+
+  test("leaves a part without a rate unknown", () => {
+    const { cost, reason } = prices.estimate(aCall({ model: "embedder" }));
+
+    expect(cost).toBeNull();
+    expect(reason).toBe("the table has no price of output tokens of WAGGLE_PRICES/embedder");
+    expect(costOf({ model: "embedder", usage: { ...none, input: 1_000 } })).toBe(0.0005);
+  });
+
+  test("names a table that differs from that of other prices", () => {
+    const tables = [[], own, own.slice(1)].map((given) => createPrices(given).table);
+
+    expect(new Set(tables).size).toBe(3);
+    expect(tables.every((table) => table.startsWith(priceTableName))).toBe(true);
+    expect(prices.estimate(aCall())).toMatchObject({ price_table: tables[1] });
+  });
+});
+
 test("neither the table nor anything else is fetched, and nothing is printed", () => {
   const fetching = vi.spyOn(globalThis, "fetch");
   const warning = vi.spyOn(console, "warn");
