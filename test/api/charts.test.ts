@@ -397,7 +397,7 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
       query: { ...aScalar, kind: "time_series", bucket: { unit: "minute" } },
       date_range: { start_time: 1_700_000_000_000, end_time: 1_710_000_000_000 },
     },
-    /^bucket: the range has more than 1000 buckets of one minute/,
+    /^query\.bucket\.unit: the range has more than 1000 buckets of one minute/,
   ],
   [
     "one bucket too many",
@@ -405,18 +405,28 @@ test.each<readonly [name: string, body: Json, message: RegExp]>([
       query: { ...aScalar, kind: "time_series", bucket: { unit: "hour" } },
       date_range: { start_time: 0, end_time: 3_600_000_000 },
     },
-    /^bucket: the range has more than 1000 buckets of one hour/,
+    /^query\.bucket\.unit: the range has more than 1000 buckets of one hour/,
   ],
   [
     "an unknown unit",
     { query: { ...aScalar, kind: "time_series", bucket: { unit: "fortnight" } } },
-    /^bucket: must be one of minute, hour, day, week, month, not "fortnight"$/,
+    /^query\.bucket\.unit: must be one of minute, hour, day, week, month, not "fortnight"$/,
   ],
-  ["no split", { query: { ...aScalar, kind: "table" } }, /^split_by: must name the field/],
+  [
+    "too many points",
+    { query: { ...aScalar, kind: "time_series", bucket: { max_points: 1001 } } },
+    /^query\.bucket\.max_points: must be from 1 to 1000$/,
+  ],
+  [
+    "too many splits",
+    { query: { ...aScalar, kind: "table", split_by: "model", split_ranking: { limit: 101 } } },
+    /^query\.split_ranking\.limit: must be from 1 to 100$/,
+  ],
+  ["no split", { query: { ...aScalar, kind: "table" } }, /^query\.split_by: must name the field/],
   [
     "a split by the items of a list",
     { query: { ...aScalar, kind: "table", split_by: "inputs" } },
-    /^split_by: must be one of event_type.*, or a path of an event, not "inputs"$/,
+    /^query\.split_by: must be one of event_type.*, or a path of an event, not "inputs"$/,
   ],
   [
     "a run that is no UUID",
@@ -532,7 +542,7 @@ test("a split by decimals is a 400, and runs with their metrics are a dimension"
   expect(one.json["data"]).toMatchObject({ data: { series: [{ values: [1.5] }] } });
   expect([decimal.status, decimal.json["message"]]).toEqual([
     400,
-    'split_by: "metadata.part" holds decimals, which make no groups',
+    'query.split_by: "metadata.part" holds decimals, which make no groups',
   ]);
 });
 

@@ -252,7 +252,7 @@ export declare type CreateRunRequest = Message<"waggle.v1.CreateRunRequest"> & {
   runId: string;
 
   /**
-   * At most 256 characters.
+   * At most 1,000 characters.
    *
    * @generated from field: optional string name = 2;
    */

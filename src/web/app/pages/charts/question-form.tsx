@@ -91,12 +91,12 @@ export function QuestionForm({ question, asked, range, onChange }: QuestionFormP
         <SplitFields
           question={question}
           fields={splitFields(fields)}
-          error={fault("split_by") ?? fault("split_ranking")}
+          error={fault("query.split_by") ?? fault("query.split_ranking")}
           isNeeded={needsSplit(kind) && splitBy === undefined}
           onChange={set}
         />
       )}
-      <BucketField question={question} error={fault("bucket")} onChange={set} />
+      <BucketField question={question} error={fault("query.bucket")} onChange={set} />
       <div className="field" role="group" aria-label="Filters">
         <span className="field-name">Filters</span>
         <FilterBar filters={filters} fields={fields} onChange={(next) => set({ filters: next })} />
