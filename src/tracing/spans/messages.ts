@@ -32,9 +32,9 @@ export function readMessages(payload: JsonValue | undefined, role: string): Mess
   const messages: Message[] = [];
   for (const item of value as readonly JsonValue[]) {
     if (typeof item === "string") messages.push({ role, content: item });
-    else if (isJsonObject(item) && looksLikeMessage(item))
-      messages.push(...readMessage(item, role));
-    else return undefined;
+    else if (isJsonObject(item) && looksLikeMessage(item)) {
+      for (const message of readMessage(item, role)) messages.push(message);
+    } else return undefined;
   }
   return messages;
 }

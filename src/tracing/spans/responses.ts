@@ -19,7 +19,7 @@ export function readItems(items: JsonValue | undefined): Message[] | undefined {
   for (const item of items) {
     const read = isJsonObject(item) ? readItem(item) : undefined;
     if (read === undefined) return undefined;
-    messages.push(...read);
+    for (const message of read) messages.push(message);
   }
   return joinReplies(messages);
 }

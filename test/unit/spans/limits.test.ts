@@ -109,6 +109,47 @@ describe("a span with too many", () => {
     expect(faultOf({ attributes: { own } })).toMatch(/: metadata: has more than 100000 values/);
   });
 
+  const results = Array.from({ length: 240_000 }, () => ({ type: "tool_result" }));
+
+  test.each<{ name: string; parts: SpanParts }>([
+    {
+      name: "messages in an event",
+      parts: {
+        events: [
+          {
+            name: "gen_ai.content.prompt",
+            attributes: { "gen_ai.prompt": JSON.stringify(results.map(() => "a")) },
+          },
+        ],
+      },
+    },
+    {
+      name: "results of tools in a message",
+      parts: {
+        attributes: { "gen_ai.input.messages": JSON.stringify([{ role: "user", parts: results }]) },
+      },
+    },
+    {
+      name: "results of tools in an item",
+      parts: {
+        attributes: {
+          "langfuse.observation.type": "generation",
+          "langfuse.observation.input": JSON.stringify([
+            { type: "message", role: "user", content: results },
+          ]),
+        },
+      },
+    },
+  ])("$name leaves the other spans of its request", ({ parts }) => {
+    const { writes, rejected } = writesOfSpans([
+      aSpan({ ...parts, spanId: "aaaaaaaaaaaaaaa1", name: "chat" }),
+      aSpan({ spanId: "aaaaaaaaaaaaaaa2", name: "other" }),
+    ]);
+
+    expect(writes.map(({ event_name }) => event_name)).toContain("other");
+    expect(writes.length + rejected.length).toBe(2);
+  });
+
   test("values in a JSON text keeps it as text", async () => {
     const json = JSON.stringify([{ role: "user", content: Array(eventValuesMax).fill([]) }]);
 

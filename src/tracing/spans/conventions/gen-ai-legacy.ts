@@ -123,7 +123,7 @@ function readContentEvents(draft: Draft): void {
 
 function append(messages: Message[], more: readonly Message[] | undefined): boolean {
   if (more === undefined || more.length === 0) return false;
-  messages.push(...more);
+  for (const one of more) messages.push(one);
   return true;
 }
 
