@@ -23,6 +23,7 @@ import { langfuse } from "./conventions/langfuse.ts";
 import { langSmith } from "./conventions/langsmith.ts";
 import { langWatch } from "./conventions/langwatch.ts";
 import { liteLlm } from "./conventions/litellm.ts";
+import { logfire } from "./conventions/logfire.ts";
 import { mastra } from "./conventions/mastra.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
@@ -49,6 +50,7 @@ const conventions: readonly Convention[] = [
   traceloop,
   vercel,
   pydanticAi,
+  logfire,
   strands,
   googleAdk,
   geminiCli,

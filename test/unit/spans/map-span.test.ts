@@ -1042,6 +1042,65 @@ describe("messages of frameworks", () => {
     expect(got.outputs).toEqual({ role: "assistant", content: "Rain." });
   });
 
+  describe("Logfire", () => {
+    const scope = { name: "logfire.openai", version: "", attributes: new Map() };
+    const chat = { "gen_ai.operation.name": "chat" };
+    const user = { role: "user", content: "Weather?" };
+    const calls = [{ id: "c1", type: "function", function: { name: "weather", arguments: "{}" } }];
+
+    test("items of the Responses API are messages, and the last of the model the reply", () => {
+      const events = JSON.stringify([
+        { "event.name": "gen_ai.user.message", ...user },
+        { "event.name": "gen_ai.assistant.message", role: "assistant", tool_calls: calls },
+        { "event.name": "gen_ai.tool.message", role: "tool", id: "c1", content: "Sunny." },
+        { "event.name": "gen_ai.assistant.message", role: "assistant", content: "It is sunny." },
+      ]);
+
+      const got = eventOf({ scope, attributes: { ...chat, events } });
+
+      expect(got.inputs).toEqual({
+        chat_history: [
+          user,
+          { role: "assistant", tool_calls: calls },
+          { role: "tool", content: "Sunny.", tool_call_id: "c1" },
+        ],
+      });
+      expect(got.outputs).toEqual({ role: "assistant", content: "It is sunny." });
+      expect(got.metadata).not.toHaveProperty("events");
+    });
+
+    test.each([
+      { name: "a completion", response: { text: "Sunny.", finish_reason: "stop" } },
+      { name: "a stream", response: { combined_chunk_content: "Sunny.", chunk_count: 3 } },
+    ])("the text of $name is the reply", ({ response }) => {
+      const got = eventOf({
+        scope,
+        attributes: {
+          ...chat,
+          request_data: JSON.stringify({ model: "m", prompt: "Weather?" }),
+          response_data: JSON.stringify(response),
+        },
+      });
+
+      expect(got.inputs).toEqual({ chat_history: [user] });
+      expect(got.outputs).toEqual({ role: "assistant", content: "Sunny." });
+      expect(got.metadata).toMatchObject({ request_data: { model: "m" } });
+    });
+
+    test("messages of the GenAI conventions win, and what repeats them stays", () => {
+      const request_data = JSON.stringify({ model: "m", messages: [user] });
+      const own = [{ role: "user", parts: [{ type: "text", content: "Weather now?" }] }];
+
+      const got = eventOf({
+        scope,
+        attributes: { ...chat, request_data, "gen_ai.input.messages": JSON.stringify(own) },
+      });
+
+      expect(got.inputs).toEqual({ chat_history: [{ role: "user", content: "Weather now?" }] });
+      expect(got.metadata).toMatchObject({ request_data });
+    });
+  });
+
   test("Gemini's role of the model is the assistant's", () => {
     const got = eventOf({
       attributes: {
