@@ -198,6 +198,27 @@ describe("messages in logs", () => {
     });
   });
 
+  test("are JSON text in the bodies of Semantic Kernel for Python", async () => {
+    const call = aCall();
+    await call.sendSpan();
+    const log = (name: string, body: JsonObject) => ({
+      ...call.log(name, {}),
+      body: { stringValue: JSON.stringify(body) },
+    });
+
+    const answer = await sendLogs(
+      log("gen_ai.system.message", { role: "system", content: "You are brief." }),
+      log("gen_ai.user.message", { role: "user", content: "How is the weather?" }),
+      log("gen_ai.choice", { message: reply, finish_reason: "stop" }),
+    );
+
+    expect(answer).toMatchObject({ status: 200, json: {} });
+    expect(await readEvent(call.eventId)).toMatchObject({
+      inputs: { chat_history: history },
+      outputs: reply,
+    });
+  });
+
   test("without contents, as where they are not captured, leave those of the span", async () => {
     const call = aCall();
     await call.sendSpan();

@@ -2,8 +2,12 @@
 // values to JSON. A record that belongs to no stored span is left out, with its reason.
 // Source: OpenTelemetry protocol, logs.proto.
 
+import { create } from "@bufbuild/protobuf";
 import type { ExportLogsServiceRequest } from "../../../gen/opentelemetry/proto/collector/logs/v1/logs_service_pb.js";
-import type { KeyValue } from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
+import {
+  type KeyValue,
+  KeyValueSchema,
+} from "../../../gen/opentelemetry/proto/common/v1/common_pb.js";
 import type { LogRecord } from "../../../gen/opentelemetry/proto/logs/v1/logs_pb.js";
 import type { Steps } from "../../base/paced.ts";
 import { quoteText } from "../../base/quote-text.ts";
@@ -63,9 +67,14 @@ function nameOf({ eventName, attributes }: LogRecord): string {
   return named?.case === "stringValue" ? named.value : "";
 }
 
-/** Returns the fields of a body that is an object. */
+/**
+ * Returns the fields of a body that is an object. JSON text of one, as Semantic Kernel for Python
+ * has it, is one field, under the name that earlier conventions gave such a text.
+ */
 function fieldsOf({ body }: LogRecord): readonly KeyValue[] {
-  return body?.value.case === "kvlistValue" ? body.value.value.values : [];
+  if (body?.value.case === "kvlistValue") return body.value.value.values;
+  if (body?.value.case !== "stringValue" || !body.value.value.startsWith("{")) return [];
+  return [create(KeyValueSchema, { key: "gen_ai.event.content", value: body })];
 }
 
 function faultOf(record: LogRecord): string | undefined {

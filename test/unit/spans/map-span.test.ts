@@ -95,6 +95,15 @@ describe("usage", () => {
       want: { cache_write_input_tokens: 2, finish_reason: "end_turn" },
     },
     {
+      name: "Semantic Kernel",
+      attributes: {
+        "gen_ai.operation.name": "chat.completions",
+        "gen_ai.request.model": "m",
+        "gen_ai.response.finish_reason": "stop",
+      },
+      want: { finish_reason: "stop", operation_name: "chat.completions" },
+    },
+    {
       name: "Strands",
       attributes: { "gen_ai.usage.cache_write_input_tokens": 2 },
       want: { cache_write_input_tokens: 2 },

@@ -19,6 +19,8 @@ import type { Convention } from "./convention.ts";
 export const genAiLegacy: Convention = {
   fields: {
     "gen_ai.system": "metadata.system",
+    // Semantic Kernel's, whose reasons are one text.
+    "gen_ai.response.finish_reason": "metadata.finish_reason",
     "gen_ai.openai.request.seed": "config.hyperparameters.seed",
     "gen_ai.openai.request.response_format": "config.response_format",
   },
