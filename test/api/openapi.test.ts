@@ -133,6 +133,23 @@ describe("/openapi.json", () => {
     expect(parameters.filter(({ required }) => required).map((one) => one.name)).toEqual([name]);
   });
 
+  test.each([
+    { path: "/v1/events/export", body: { dateRange: { until: 1 } }, status: 400 },
+    { path: "/v1/charts/query", body: { date_range: { until: 1 }, query: {} }, status: 400 },
+    { path: "/v1/alerts", body: { thresholds: { warning: {} } }, status: 400 },
+    { path: "/v1/events/search", body: { until: 1 }, status: 400 },
+    { path: "/v1/events/export", body: { until: 1 }, status: 200 },
+  ])("says whether $path takes the unknown key of $body", async ({ path, body, status }) => {
+    const got = await call("POST", path, body);
+    const schema = operationOf("POST", path).requestBody?.content?.[jsonType]?.schema ?? {};
+
+    expect([got.status, got.text]).toEqual([
+      status,
+      expect.stringMatching(/not a known key|events/),
+    ]);
+    expect(faults(schema, body)).toHaveLength(status === 400 ? 1 : 0);
+  });
+
   test("describes the refusal of a whole batch", () => {
     expect(document.components.schemas["Error"]).toMatchObject({
       properties: { event_ids: { type: "array" }, errors: { type: "array" } },

@@ -13,6 +13,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { listItemsMax } from "../../base/limits.ts";
 import {
+  hasStrictKeys,
   isAnswerOnly,
   isStruct,
   isTimestamp,
@@ -98,7 +99,7 @@ export function objectSchema(message: DescMessage, form: Form, components: Compo
     ...(description === undefined ? {} : { description }),
     properties: Object.fromEntries(properties) as Schema,
     ...(required.length > 0 ? { required } : {}),
-    ...(form.side === "request" && form.isStrict ? { additionalProperties: false } : {}),
+    ...(isClosed(message, form) ? { additionalProperties: false } : {}),
   };
 }
 
@@ -106,6 +107,11 @@ export function objectSchema(message: DescMessage, form: Form, components: Compo
 function isShown(field: DescField, form: Form): boolean {
   if (form.side === "answer") return true;
   return !isAnswerOnly(field) && !(form.isStrict && treatmentOf(field).isLegacy);
+}
+
+/** Returns whether json-reader.ts refuses unknown keys. */
+function isClosed(message: DescMessage, form: Form): boolean {
+  return form.side === "request" && (form.isStrict || hasStrictKeys(message));
 }
 
 function isRequired(field: DescField, form: Form): boolean {
