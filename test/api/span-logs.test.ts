@@ -204,6 +204,10 @@ describe("messages in logs", () => {
     const log = (name: string, body: JsonObject) => ({
       ...call.log(name, {}),
       body: { stringValue: JSON.stringify(body) },
+      attributes: [
+        { key: "gen_ai.system", value: { stringValue: "openai" } },
+        { key: "code.line.number", value: { intValue: "380" } },
+      ],
     });
 
     const answer = await sendLogs(
@@ -213,10 +217,8 @@ describe("messages in logs", () => {
     );
 
     expect(answer).toMatchObject({ status: 200, json: {} });
-    expect(await readEvent(call.eventId)).toMatchObject({
-      inputs: { chat_history: history },
-      outputs: reply,
-    });
+    const { inputs, outputs } = await readEvent(call.eventId);
+    expect({ inputs, outputs }).toEqual({ inputs: { chat_history: history }, outputs: reply });
   });
 
   test("without contents, as where they are not captured, leave those of the span", async () => {

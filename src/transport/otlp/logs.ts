@@ -42,7 +42,7 @@ export function* readLogs(request: ExportLogsServiceRequest): Steps<{
 function readLog(record: LogRecord): SpanLog | Rejected {
   const reason = faultOf(record);
   if (reason !== undefined) return { reason };
-  const { attributes, timeUnixNano, observedTimeUnixNano } = record;
+  const { timeUnixNano, observedTimeUnixNano } = record;
   const time = timeUnixNano === 0n ? observedTimeUnixNano : timeUnixNano;
   try {
     return {
@@ -51,7 +51,7 @@ function readLog(record: LogRecord): SpanLog | Rejected {
       event: {
         name: nameOf(record),
         timeMs: time === 0n ? undefined : toMs(time),
-        attributes: readAttributes([...attributes, ...fieldsOf(record)], createValueCount()),
+        attributes: readAttributes(toldBy(record), createValueCount()),
       },
     };
   } catch (error) {
@@ -65,6 +65,13 @@ function nameOf({ eventName, attributes }: LogRecord): string {
   if (eventName !== "") return eventName;
   const named = attributes.find(({ key }) => key === "event.name")?.value?.value;
   return named?.case === "stringValue" ? named.value : "";
+}
+
+// Beside a body, other attributes tell of the record, such as its place in the code.
+function toldBy(record: LogRecord): readonly KeyValue[] {
+  const fields = fieldsOf(record);
+  if (fields.length === 0) return record.attributes;
+  return [...record.attributes.filter(({ key }) => key.startsWith("gen_ai.")), ...fields];
 }
 
 /**
