@@ -635,8 +635,16 @@ describe("an alert, for a viewer,", () => {
 describe("the evaluators", () => {
   test("judge chosen events by a model before they are saved", async () => {
     const { page, inspect } = await app.open(path("evaluators/new"));
+    await page.getByLabel("Start from").selectOption("is json");
+    await page.locator(".cm-content").getByText("json.loads").waitFor();
     await page.getByText("Judge", { exact: true }).click();
+    await page.locator(".cm-content").getByText("Rate how well").waitFor();
+    await page.getByLabel("Start from").selectOption("polite");
+    await page.locator(".cm-content").getByText("friendly and respectful").waitFor();
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("polite");
     await page.getByLabel("Name", { exact: true }).fill("kind");
+    await page.getByLabel("Start from").selectOption("helpfulness");
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("kind");
     await page.getByLabel("Provider").fill("openai");
     await page.getByLabel("Model", { exact: true }).fill("gpt-4o-echo");
     await page.locator(".cm-content").fill("Is {{outputs.content}} kind? [[4]]");

@@ -8,6 +8,7 @@ import { Switch } from "../../design/input.tsx";
 import { Segments } from "../../design/tabs.tsx";
 import { faultOf } from "../../api/faults.ts";
 import { type Draft, starters, typeNames } from "./draft.ts";
+import { library } from "./library.ts";
 import { useEventFields } from "../traces/event-fields.ts";
 
 export type DefinitionFieldsProps = {
@@ -28,7 +29,8 @@ const returnTypes = ["boolean", "float", "categorical", "string"].map((value) =>
 
 export function DefinitionFields({ draft, error, isNew, set }: DefinitionFieldsProps) {
   const fault = (field: string) => faultOf(error, field);
-  const isStarter = Object.values(starters).includes(draft.criteria);
+  const chosen = library.find(({ criteria }) => criteria === draft.criteria);
+  const isStarter = chosen !== undefined || Object.values(starters).includes(draft.criteria);
   const setType = (type: string) =>
     set({
       type,
@@ -43,6 +45,20 @@ export function DefinitionFields({ draft, error, isNew, set }: DefinitionFieldsP
           options={Object.entries(typeNames).map(([value, label]) => ({ value, label }))}
           value={draft.type}
           onChange={setType}
+        />
+      ) : null}
+      {isNew && draft.type !== "HUMAN" ? (
+        <SelectField
+          label="Start from"
+          hint={chosen?.description}
+          value={chosen?.name ?? ""}
+          options={[
+            { value: "", label: isStarter ? "an example" : "your own text" },
+            ...library
+              .filter(({ type }) => type === draft.type)
+              .map(({ name }) => ({ value: name, label: name.replaceAll("_", " ") })),
+          ]}
+          onChange={(name) => set(startFrom(draft, name))}
         />
       ) : null}
       <div className="evaluator-pair">
@@ -72,6 +88,14 @@ export function DefinitionFields({ draft, error, isNew, set }: DefinitionFieldsP
       />
     </>
   );
+}
+
+/** Returns the parts of the library's evaluator of a name; a name that the person chose stays. */
+function startFrom({ type, name }: Draft, chosen: string): Partial<Draft> {
+  const item = library.find((one) => one.name === chosen);
+  if (!item) return { criteria: starters[type] ?? "" };
+  const isOwnName = name !== "" && !library.some((one) => one.name === name);
+  return { ...item, ...(isOwnName && { name }) };
 }
 
 function Judge({ draft, fault, set }: PartProps) {
