@@ -3,6 +3,7 @@
 
 import type { JsonValue } from "../../base/json.ts";
 import type { EventType } from "../events/event.ts";
+import { agentsScope } from "./conventions/logfire.ts";
 import type { Span } from "./span.ts";
 
 const explicitKeys = [
@@ -213,6 +214,7 @@ export function inferEventType(span: Span): EventType {
     typeFromVercelOperation(span) ??
     typeFromTellingAttributes(span) ??
     typeFromLiteLlm(span) ??
+    typeFromLogfire(span) ??
     typeFromName(span) ??
     "tool"
   );
@@ -242,6 +244,12 @@ function typeFromGoogleAdk({ scope, name, attributes }: Span): EventType | undef
 // LiteLLM puts what it sent to the provider on a span inside that of the call.
 function typeFromLiteLlm({ name }: Span): EventType | undefined {
   return name === "raw_gen_ai_request" ? "chain" : undefined;
+}
+
+// Runs, turns and handoffs of the OpenAI Agents SDK, which have no attribute of their kind.
+function typeFromLogfire({ scope, name }: Span): EventType | undefined {
+  if (scope.name !== agentsScope) return undefined;
+  return name.startsWith("Function: ") ? "tool" : "chain";
 }
 
 function typeFromEvidence(span: Span): EventType | undefined {

@@ -1096,6 +1096,41 @@ describe("messages of frameworks", () => {
       expect(got.metadata).toMatchObject({ request_data: { model: "m" } });
     });
 
+    test.each([
+      { name: "Function: {name}", type: "tool", inputs: { city: "Bern" }, outputs: "Sunny." },
+      { name: "Agent run: {name!r}", type: "chain", inputs: undefined, outputs: undefined },
+      { name: "OpenAI Agents trace: {name}", type: "chain", inputs: undefined, outputs: undefined },
+    ])("$name of the OpenAI Agents SDK is a $type", ({ name, type, inputs, outputs }) => {
+      const payload = type === "tool" ? { input: '{"city":"Bern"}', output: outputs ?? null } : {};
+
+      const got = eventOf({
+        scope: { ...scope, name: "logfire.openai_agents" },
+        name,
+        attributes: { name: "weather", ...payload },
+      });
+
+      expect(got.event_type).toBe(type);
+      expect(got.inputs).toEqual(inputs);
+      expect(got.outputs).toEqual(outputs && { result: outputs });
+      expect(got.metadata).not.toHaveProperty("input");
+    });
+
+    test("the reply of a call by the OpenAI Agents SDK is behind its messages", () => {
+      const messages = [user, { role: "assistant", content: "Sunny." }];
+
+      const got = eventOf({
+        scope: { ...scope, name: "logfire.openai_agents" },
+        attributes: {
+          "gen_ai.request.model": "m",
+          request_data: JSON.stringify({ messages, model: "m" }),
+        },
+      });
+
+      expect(got.event_type).toBe("model");
+      expect(got.inputs).toEqual({ chat_history: [user] });
+      expect(got.outputs).toEqual({ role: "assistant", content: "Sunny." });
+    });
+
     test("messages of the GenAI conventions win, and what repeats them stays", () => {
       const request_data = JSON.stringify({ model: "m", messages: [user] });
       const own = [{ role: "user", parts: [{ type: "text", content: "Weather now?" }] }];

@@ -1,6 +1,6 @@
-// Logfire: calls of OpenAI's and Anthropic's clients, with their requests and replies as JSON text.
-// They become the GenAI attributes that its version "latest" sends.
-// Source: PyPI logfire 5.4, instrument_openai and instrument_anthropic, version 1.
+// Logfire: calls of OpenAI's and Anthropic's clients, with their requests and replies as JSON text,
+// which become the GenAI attributes of its version "latest", and runs of the OpenAI Agents SDK.
+// Source: PyPI logfire 5.4: instrument_openai and _anthropic, version 1, instrument_openai_agents.
 
 import {
   isJsonArray,
@@ -12,34 +12,49 @@ import {
 import type { Draft } from "../draft.ts";
 import type { Message } from "../messages.ts";
 import { joinReplies } from "../responses.ts";
-import { parseJsonText } from "../values.ts";
+import { parseJsonText, rename } from "../values.ts";
 import type { Convention } from "./convention.ts";
 
 export const logfire: Convention = {
   prepare: adoptCall,
 };
 
-const scopes: ReadonlySet<string> = new Set(["logfire.openai", "logfire.anthropic"]);
+/** Scope of the runs of agents. */
+export const agentsScope = "logfire.openai_agents";
+
+const scopes: ReadonlySet<string> = new Set(["logfire.openai", "logfire.anthropic", agentsScope]);
+
+const historyKey = "gen_ai.input.messages";
+const replyKey = "gen_ai.output.messages";
 
 /** Keys of requests of the clients, and the attributes that they become. */
 const ofRequest: readonly (readonly [key: string, attribute: string])[] = [
-  ["messages", "gen_ai.input.messages"],
+  ["messages", historyKey],
   // Anthropic's.
   ["system", "gen_ai.system_instructions"],
   // Embeddings have an input, completions a prompt.
-  ["input", "gen_ai.input.messages"],
-  ["prompt", "gen_ai.input.messages"],
+  ["input", historyKey],
+  ["prompt", historyKey],
 ];
-
-const replyKey = "gen_ai.output.messages";
 
 function adoptCall(draft: Draft): void {
   if (!scopes.has(draft.span.scope.name)) return;
   const attributes = new Map(draft.attributes);
+  const isOfAgents = draft.span.scope.name === agentsScope;
+  if (isOfAgents && draft.eventType === "tool") adoptTool(attributes);
   adoptRequest(attributes);
   adoptResponse(attributes);
+  // The reply of a call stands behind its messages.
+  if (isOfAgents) splitReply(attributes, attributes.get(historyKey) ?? null);
   adoptEvents(attributes);
   draft.attributes = attributes;
+}
+
+const ofTool = { input: "gen_ai.tool.call.arguments", output: "gen_ai.tool.call.result" };
+
+function adoptTool(attributes: Map<string, JsonValue>): void {
+  rename(Object.fromEntries(attributes), ofTool, attributes);
+  for (const key of Object.keys(ofTool)) attributes.delete(key);
 }
 
 function adoptRequest(attributes: Map<string, JsonValue>): void {
@@ -76,14 +91,20 @@ function replyOf({ message, text, combined_chunk_content: chunks }: JsonObject) 
 function adoptEvents(attributes: Map<string, JsonValue>): void {
   const events = parseJsonText(attributes.get("events") ?? null);
   if (!isJsonArray(events) || !events.every(isMessage)) return;
-  if (attributes.has("gen_ai.input.messages") || attributes.has(replyKey)) return;
+  if (attributes.has(historyKey) || attributes.has(replyKey)) return;
   const messages = joinReplies(events.map(toMessage));
-  const last = messages.at(-1);
-  const isReply = last?.["role"] === "assistant";
-  const history = isReply ? messages.slice(0, -1) : messages;
-  if (history.length > 0) attributes.set("gen_ai.input.messages", history);
-  if (isReply) attributes.set(replyKey, [last]);
+  attributes.set(historyKey, messages);
+  splitReply(attributes, messages);
   attributes.delete("events");
+}
+
+// Messages that end with one of the model have the reply.
+function splitReply(attributes: Map<string, JsonValue>, messages: JsonValue): void {
+  const last = isJsonArray(messages) ? messages.at(-1) : undefined;
+  const isReply = isJsonObject(last) && last["role"] === "assistant" && !attributes.has(replyKey);
+  if (!isReply || !isJsonArray(messages)) return;
+  attributes.set(historyKey, messages.slice(0, -1));
+  attributes.set(replyKey, [last]);
 }
 
 function isMessage(event: JsonValue): event is JsonObject {
