@@ -254,6 +254,14 @@ describe("datapoints of current clients", () => {
     expect(json["message"]).toBe("linked_datasets[2]: the project has no such dataset");
   });
 
+  test("of an absent dataset are refused by name", async () => {
+    const project = await givenAMetricProject(service);
+
+    const { status, json } = await project.call("GET /v1/datapoints?dataset_id=absent");
+
+    expect([status, json["message"]]).toEqual([400, "dataset_id: the project has no such dataset"]);
+  });
+
   test("are read in pages, all of them and those of a dataset", async () => {
     const project = await givenAMetricProject(service);
     const datasetId = await aDataset(project);
@@ -422,6 +430,7 @@ describe("events made into datapoints", () => {
   test.each([
     [{ events: ["e1", "absent"] }, "events: the project has no event absent"],
     [{}, "events: must name at least one event"],
+    [{ events: ["e1"], dataset_id: "absent" }, "^dataset_id: the project has no such dataset$"],
     [
       { events: ["e1"], mapping: { inputs: ["input.a"] } },
       "mapping: input.a: must begin with one of config, inputs",

@@ -176,7 +176,7 @@ export function createDatapoints(options: DatapointsOptions): Datapoints {
       });
       return changing(options, project, async (sql) => {
         const named = datasetId === "" ? [] : [datasetId];
-        const [dataset] = await findNamed(sql, project, named, "dataset_id");
+        const [dataset] = await findNamed(sql, project, named, () => "dataset_id");
         const ids = await insert(sql, project, rows);
         if (dataset) await addTo(sql, project, dataset, ids);
         return ids;
@@ -296,7 +296,7 @@ function findLinked(sql: Sql, project: ProjectScope, ids: readonly string[]) {
   if (ids.length > linkedDatasetsMax) {
     refuse("linked_datasets", `must be at most ${linkedDatasetsMax}`);
   }
-  return findNamed(sql, project, ids, "linked_datasets");
+  return findNamed(sql, project, ids, (index) => `linked_datasets[${index}]`);
 }
 
 /** Returns the source of a list; undefined if no dataset has the name. */
@@ -320,7 +320,7 @@ async function toSource(
   const [dataset] =
     datasetName !== ""
       ? await datasetStore.listDatasets(sql, projectId, page)
-      : await findNamed(sql, project, [datasetId], "dataset_id");
+      : await findNamed(sql, project, [datasetId], () => "dataset_id");
   if (!dataset) return undefined;
   if (version !== undefined) assertVersion(version, dataset.version);
   const afterPosition = cursor === undefined ? 0 : parseKeyCursor(cursor, parseSequence);

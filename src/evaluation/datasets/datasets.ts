@@ -246,18 +246,21 @@ async function withIds(sql: Sql, { projectId }: ProjectScope, row: DatasetRow): 
   return { ...row, datapoints: datapointIds.length, datapointIds };
 }
 
-/** Returns the datasets of ids. Throws INVALID_ARGUMENT naming the field if one is absent. */
+/**
+ * Returns the datasets of ids. Throws INVALID_ARGUMENT if one is absent; `fieldOf` names the field
+ * of the id at an index.
+ */
 export async function findNamed(
   sql: Sql,
   { projectId }: ProjectScope,
   given: readonly string[],
-  field: string,
+  fieldOf: (index: number) => string,
 ): Promise<readonly DatasetRow[]> {
   const ids = given.map((id) => id.toLowerCase());
   const rows = await store.findDatasets(sql, projectId, ids.filter(isUuid));
   const byId = new Map(rows.map((row) => [row.id, row]));
   const found = ids.map((id, index) => {
-    return byId.get(id) ?? refuse(`${field}[${index}]`, "the project has no such dataset");
+    return byId.get(id) ?? refuse(fieldOf(index), "the project has no such dataset");
   });
   return [...new Set(found)];
 }
