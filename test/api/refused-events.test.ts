@@ -144,6 +144,8 @@ test("an event of more values than one may have is refused by name", async () =>
 });
 
 describe("a refusal over REST", () => {
+  const call = { model: "m", provider: "p", messages: [], response: {}, duration: 1 };
+
   test.each([
     { path: "/v1/events", body: { event_type: "bad", inputs: {} }, field: "event_type" },
     { path: "/v1/events", body: { event_type: 5, inputs: {} }, field: "event_type" },
@@ -151,6 +153,16 @@ describe("a refusal over REST", () => {
     { path: "/v1/sessions", body: { session_id: eventId }, field: "session_id" },
     { path: "/events", body: { event: { event_type: "bad" } }, field: "event.event_type" },
     { path: "/session/start", body: { session: { source: 5 } }, field: "session.source" },
+    {
+      path: "/events/model",
+      body: { model_event: { ...call, parent_id: "a\nb" } },
+      field: "model_event.parent_id",
+    },
+    {
+      path: "/v1/events/model",
+      body: { model_event: { ...call, session_id: eventId } },
+      field: "model_event.session_id",
+    },
   ])("of $path names $field as its body does", async ({ path, body, field }) => {
     const got = await post(path, body);
 

@@ -18,12 +18,16 @@ export type Events = ReturnType<typeof createEvents>;
 
 /** Returns the events service. Every method acts on the caller's project only. */
 export function createEvents(database: Database, recorder: Recorder) {
-  /** Stores one event and returns its id. */
-  async function create(projectId: ProjectId, input: EventInput, origin?: Origin): Promise<string> {
-    const [write] = await placeInSessions(database, projectId, [parseEvent(input, "event.")]);
+  /** Stores one event and returns its id. Faults begin with `field`, the event's in the request. */
+  async function create(
+    projectId: ProjectId,
+    input: EventInput,
+    { field = "event", ...origin }: Origin & { readonly field?: string } = {},
+  ): Promise<string> {
+    const [write] = await placeInSessions(database, projectId, [parseEvent(input, `${field}.`)]);
     if (write === undefined) throw new Error("one event in, none out");
     const cause = (await recorder.record(projectId, [write], origin)).get(0);
-    if (cause !== undefined) throw new ServiceError("INVALID_ARGUMENT", joinFault("event", cause));
+    if (cause !== undefined) throw new ServiceError("INVALID_ARGUMENT", joinFault(field, cause));
     return write.event_id;
   }
 

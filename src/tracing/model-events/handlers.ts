@@ -37,9 +37,10 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
     },
     async createModelEvent({ modelEvent }, context) {
       const call = modelEvent ?? refuse("model_event", "is required");
-      const input = toModelEvent(call, "model_event.");
+      const field = "model_event";
+      const input = toModelEvent(call, `${field}.`);
       const { events, projectId } = tracingOfCall(tracingOf, context);
-      const eventId = await events.create(projectId, input, originOf(context));
+      const eventId = await events.create(projectId, input, { ...originOf(context), field });
       return { eventId, success: true };
     },
     async createModelEventBatch(request, context) {
