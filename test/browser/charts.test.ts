@@ -176,6 +176,26 @@ describe("a dashboard", () => {
     await notice.waitFor({ state: "detached" });
   });
 
+  test.each(["Try again", "Done"])("saves a change that failed at first, on %s", async (button) => {
+    const chart = await create("charts", { name: `Late ${button}`, metric: "event_count" });
+    const tile = { chart_id: chart, x: 0, y: 0, w: 6, h: 5 };
+    const id = await create("dashboards", { name: `Saved ${button}`, layout: { tiles: [tile] } });
+    const { page } = await app.open(path(`charts?dashboard=${id}&arrange=true`));
+    const busy = { code: "unavailable", message: "the service is busy" };
+    const save = "**/waggle.v1.DashboardService/UpdateDashboard";
+    await page.route(save, (route) => route.fulfill({ status: 503, json: busy }));
+
+    await page.getByRole("button", { name: `Move Late ${button}` }).press("ArrowRight");
+    await page.getByRole("alert").getByText("the service is busy").waitFor();
+    await page.unroute(save);
+    await page.getByRole("button", { name: button, exact: true }).click();
+
+    await expect
+      .poll(async () => (await storedDashboard(id))?.layout.tiles, patience)
+      .toEqual([{ ...tile, x: 1 }]);
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
   test("keeps the new chart that another person has added meanwhile", async () => {
     const chart = await create("charts", { name: "Ours", metric: "event_count" });
     const tile = { chart_id: chart, x: 0, y: 0, w: 6, h: 5 };

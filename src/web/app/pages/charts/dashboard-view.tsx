@@ -30,7 +30,7 @@ export function DashboardView(props: DashboardViewProps) {
   const { dashboard, charts, range, isArranging, onRange } = props;
   const projectId = useCurrentProjectId();
   const navigate = useNavigate();
-  const { tiles, setTiles, error } = useLayout(dashboard, isArranging);
+  const { tiles, setTiles, error, retry } = useLayout(dashboard, isArranging);
   const [deleted, setDeleted] = useState<Chart>();
   const may = useMay();
   const mayArrange = may(DashboardService.method.updateDashboard);
@@ -61,7 +61,11 @@ export function DashboardView(props: DashboardViewProps) {
   }
   return (
     <>
-      {error ? <ErrorState error={error} isInline /> : null}
+      {error ? (
+        <div className="dashboard-note">
+          <ErrorState error={error} isInline {...(retry && { onRetry: retry })} />
+        </div>
+      ) : null}
       <DashboardGrid
         tiles={named}
         isArranging={isArranging}

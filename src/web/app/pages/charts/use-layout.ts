@@ -32,7 +32,13 @@ export function useLayout(dashboard: Dashboard, isArranging: boolean) {
     unsaved.current = undefined;
     const layout = toLayout(next);
     const input = { dashboardId, dashboard: { layout } };
-    await callRpc(updateDashboard, input, { projectId, outlivesPage: true });
+    try {
+      await callRpc(updateDashboard, input, { projectId, outlivesPage: true });
+    } catch (failure) {
+      // It is saved by the next try, unless the person has changed it again.
+      unsaved.current ??= next;
+      throw failure;
+    }
     base.current = toTiles(layout);
   };
   const { mutate, error } = useMutation<void, ApiError>({
@@ -81,7 +87,14 @@ export function useLayout(dashboard: Dashboard, isArranging: boolean) {
     unsaved.current = tiles;
     setChanged(tiles);
   };
-  return { tiles: changed ?? stored, setTiles, error };
+  const isRefused = error?.errorCode === changedCode;
+  return {
+    tiles: changed ?? stored,
+    setTiles,
+    error,
+    /** Saves again what could not be saved; absent where the change was given up. */
+    ...(!isRefused && { retry: () => mutate() }),
+  };
 }
 
 const changedCode = "CHANGED_ELSEWHERE";
