@@ -45,6 +45,12 @@ describe("the API reference", () => {
     const { page, inspect } = await app.open(path, look);
     const operation = page.locator("#operations-SessionService-SessionService_GetSession");
     await operation.getByRole("button", { name: "Execute" }).waitFor();
+    const operations = page.getByRole("region", { name: "Operations" });
+    const below = async (): Promise<number> => {
+      const [top, own] = [await operations.boundingBox(), await operation.boundingBox()];
+      return Math.abs((own?.y ?? 0) - (top?.y ?? 0));
+    };
+    await expect.poll(below, patience).toBeLessThan(20);
     await operation.getByRole("tab", { name: "Schema" }).first().click();
     const schema = operation.locator("article").filter({ hasText: "org_id" }).first();
     await schema.getByRole("button", { name: "Session", exact: true }).waitFor();

@@ -14,6 +14,11 @@ type Plugin = (system: { readonly React: { readonly createElement: typeof create
       path: readonly string[],
     ) => Promise<{ readonly spec: unknown; readonly errors: readonly Error[] }>;
   };
+  readonly statePlugins?: {
+    readonly layout: {
+      readonly actions: { readonly scrollToElement: (element: HTMLElement) => () => void };
+    };
+  };
 };
 
 /** The part of the library that is used here. */
@@ -41,7 +46,7 @@ export function showOperations(element: HTMLElement, onShown: () => void): () =>
   showDocument({
     domNode: element,
     url: "/openapi.json",
-    plugins: [plainNames, quickReferences],
+    plugins: [plainNames, quickReferences, exactScrolling],
     // An address for each operation.
     deepLinking: true,
     docExpansion: "none",
@@ -67,6 +72,13 @@ const quickReferences: Plugin = () => ({
   fn: {
     resolveSubtree: (document, path) =>
       Promise.resolve({ spec: resolvePart(document, path) ?? null, errors: [] }),
+  },
+});
+
+/** Scrolls to the operation of the address: the library's own scrolling goes too far by the head. */
+const exactScrolling: Plugin = () => ({
+  statePlugins: {
+    layout: { actions: { scrollToElement: (element) => () => element.scrollIntoView() } },
   },
 });
 

@@ -38,9 +38,10 @@ function Operations() {
   }, []);
   return (
     <div className="reference-content" role="region" aria-label="Operations" tabIndex={0}>
+      <div ref={place} />
+      {/* Below the operations: what goes away above them would move the one that an address opens. */}
       {state.error ? <ErrorState error={state.error} /> : null}
       {state.isShown || state.error ? null : <Loading what="Loading the API reference" />}
-      <div ref={place} />
     </div>
   );
 }
