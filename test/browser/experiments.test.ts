@@ -84,6 +84,7 @@ describe("experiments", () => {
     expect(counts.map((count) => count.replaceAll(/\s+/g, " "))).toEqual(["glad 9", "sad 3"]);
     expect(await moods.getByText("average of").count()).toBe(0);
     const datapoints = page.getByRole("grid", { name: "Datapoints of the run" });
+    await datapoints.getByText("glad", { exact: true }).first().waitFor();
     await datapoints.getByText("Order 3?", { exact: true }).waitFor();
 
     await inspect("experiment-run");
@@ -101,6 +102,10 @@ describe("experiments", () => {
         .getByText(/^better by 0\.\d+, 95 % CI .* to 0\.\d+, paired t-test, n = 12$/)
         .waitFor();
       const datapoints = page.getByRole("grid", { name: "Compared datapoints" });
+      // Texts have no better and worse.
+      const mood = page.getByRole("article", { name: "mood" });
+      await mood.getByText("nothing to compare").waitFor();
+      expect(await mood.getByText("0 better").count()).toBe(0);
       // The first datapoint became worse.
       await datapoints.getByRole("row").nth(1).getByText("Order 0?", { exact: true }).waitFor();
       await datapoints.getByRole("row").nth(1).click();

@@ -31,21 +31,25 @@ export function ComparedMetric({ metric, name }: ComparedMetricProps) {
           <Badge tone={isClear(metric) ? "info" : "neutral"}>{verdictOf(metric)}</Badge>
         ) : null}
       </header>
-      <p className="numeric">
-        {formatScore(oldAggregate)} → <b className="card-value">{formatScore(newAggregate)}</b>
-      </p>
-      <div className="change-bar" aria-hidden>
-        {kinds.map(({ kind }) => (
-          <span key={kind} data-kind={kind} style={{ flexGrow: counts[kind] }} />
-        ))}
-      </div>
-      <p className="change-counts">
-        {kinds.map(({ kind, word }) => (
-          <span key={kind} className="numeric">
-            {counts[kind]} {word}
-          </span>
-        ))}
-      </p>
+      {oldAggregate === undefined && newAggregate === undefined ? null : (
+        <>
+          <p className="numeric">
+            {formatScore(oldAggregate)} → <b className="card-value">{formatScore(newAggregate)}</b>
+          </p>
+          <div className="change-bar" aria-hidden>
+            {kinds.map(({ kind }) => (
+              <span key={kind} data-kind={kind} style={{ flexGrow: counts[kind] }} />
+            ))}
+          </div>
+          <p className="change-counts">
+            {kinds.map(({ kind, word }) => (
+              <span key={kind} className="numeric">
+                {counts[kind]} {word}
+              </span>
+            ))}
+          </p>
+        </>
+      )}
       <p className="soft">{formatDifference(metric)}</p>
     </article>
   );

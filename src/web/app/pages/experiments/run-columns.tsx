@@ -7,7 +7,8 @@ import { idColumn, textColumn, timeColumn } from "../../design/columns.tsx";
 import { formatScore } from "../../design/format.ts";
 import type { Column } from "../../design/table.tsx";
 import { Duration } from "../../design/values.tsx";
-import { namesOf, statusTones } from "./score.ts";
+import { namesOf } from "./score.ts";
+import { statusTones } from "./status-tones.ts";
 import { UsageCost } from "./usage-cost.tsx";
 import { useRunUsage } from "./use-run-usage.ts";
 

@@ -171,7 +171,8 @@ function Scores({ scores }: { readonly scores: readonly RunDatapointMetric[] }) 
 function formatOne({ value: given, failure }: RunDatapointMetric): string {
   if (failure !== undefined) return "failed";
   const value = fromValue(given);
-  return typeof value === "number" ? formatScore(value) : JSON.stringify(value);
+  if (typeof value === "number") return formatScore(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function explainOne(score: RunDatapointMetric): string {

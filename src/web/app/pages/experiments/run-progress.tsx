@@ -11,7 +11,7 @@ import { Button } from "../../design/button.tsx";
 import { ErrorState, Progress } from "../../design/states.tsx";
 import { CostSum, KeyValue } from "../../design/values.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { statusTones } from "./score.ts";
+import { statusTones } from "./status-tones.ts";
 
 const refreshMs = 2_000;
 const { getExecution, cancelExecution, resumeExecution } = ExecutionService.method;

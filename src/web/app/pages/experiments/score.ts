@@ -1,18 +1,7 @@
 // Scores as people read them, and what a comparison says in plain words. Pure.
 
 import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
-import type { Tone } from "../../design/badge.tsx";
 import { formatScore } from "../../design/format.ts";
-
-export const statusTones: Readonly<Record<string, Tone>> = {
-  completed: "good",
-  running: "info",
-  scoring: "info",
-  pending: "neutral",
-  cancelling: "warn",
-  cancelled: "warn",
-  failed: "bad",
-};
 
 /**
  * Says how two runs differ by a metric, such as `better by 0.08, 95 % CI 0.02 to 0.14, paired
@@ -26,8 +15,10 @@ export function formatDifference({ pairedTest, better, difference }: RunMetricCo
   const { meanDifference, lower, upper, confidenceLevel, test, n } = pairedTest;
   const level = `${Math.round(confidenceLevel * 100)} % CI`;
   const isBetter = better === "smaller" ? meanDifference < 0 : meanDifference > 0;
-  const word = meanDifference === 0 ? "the same on average" : isBetter ? "better by" : "worse by";
-  const size = meanDifference === 0 ? "" : ` ${formatScore(Math.abs(meanDifference))}`;
+  // Differences that cancel each other out leave a rest by their rounding.
+  const isSame = Math.abs(meanDifference) <= 1e-9 * Math.max(-lower, upper, 0);
+  const word = isSame ? "the same on average" : isBetter ? "better by" : "worse by";
+  const size = isSame ? "" : ` ${formatScore(Math.abs(meanDifference))}`;
   // The word says the direction, so a negative difference turns the bounds.
   const isTurned = meanDifference < 0;
   const [low, high] = isTurned ? [-upper, -lower] : [lower, upper];
