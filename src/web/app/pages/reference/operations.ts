@@ -75,7 +75,7 @@ const quickReferences: Plugin = () => ({
   },
 });
 
-/** Scrolls to the operation of the address: the library's own scrolling goes too far by the head. */
+/** Scrolls to the operation of the address: the library itself goes too far by the page's head. */
 const exactScrolling: Plugin = () => ({
   statePlugins: {
     layout: { actions: { scrollToElement: (element) => () => element.scrollIntoView() } },

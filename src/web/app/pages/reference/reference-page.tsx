@@ -39,7 +39,7 @@ function Operations() {
   return (
     <div className="reference-content" role="region" aria-label="Operations" tabIndex={0}>
       <div ref={place} />
-      {/* Below the operations: what goes away above them would move the one that an address opens. */}
+      {/* Below the operations: above them it would move the one that an address opens. */}
       {state.error ? <ErrorState error={state.error} /> : null}
       {state.isShown || state.error ? null : <Loading what="Loading the API reference" />}
     </div>
