@@ -156,6 +156,34 @@ describe("a sign-in that ends", () => {
   });
 });
 
+describe("a browser that says it is offline", () => {
+  test("reads and changes what is on a service that answers", async () => {
+    const { page } = await app.open(tracesPath());
+    await page.getByRole("grid", { name: "Sessions" }).waitFor();
+    await page.evaluate('dispatchEvent(new Event("offline"))');
+
+    await page.getByRole("link", { name: "Datasets" }).click();
+    await page.getByRole("button", { name: "Create dataset" }).first().click();
+    await page.getByLabel("Name").fill("On the train");
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("heading", { name: "On the train" }).waitFor();
+  });
+
+  test("says that a service does not answer, and keeps what was typed", async () => {
+    const { page } = await app.open(tracesPath(), { mayFail: true });
+    await page.getByRole("link", { name: "Datasets" }).click();
+    await page.getByRole("button", { name: "Create dataset" }).first().click();
+    await page.getByLabel("Name").fill("In a tunnel");
+    await page.context().setOffline(true);
+    await page.keyboard.press("Enter");
+
+    await page.getByText("The service does not answer.").waitFor();
+
+    expect(await page.getByLabel("Name").inputValue()).toBe("In a tunnel");
+  });
+});
+
 describe("the palette", () => {
   test("opens by its key, finds a command by words, and runs it", async () => {
     const { page, inspect } = await app.open(tracesPath());

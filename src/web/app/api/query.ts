@@ -41,10 +41,13 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: staleMs,
+      // A service on this machine or in this network answers while the browser says it is offline.
+      networkMode: "always",
+      refetchOnReconnect: true,
       refetchOnWindowFocus: false,
       retry: (count, error) => count < retriesMax && error instanceof ApiError && error.isTransient,
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: "always" },
   },
 });
 
