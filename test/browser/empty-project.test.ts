@@ -37,6 +37,8 @@ describe("an empty project", () => {
 
     await page.getByText("No event has the field metadata.team yet.").waitFor();
 
+    const note = "getComputedStyle(document.querySelector('.chart-none'))";
+    expect(await page.evaluate(`${note}.textAlign`)).toBe("center");
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
   });
 

@@ -489,6 +489,12 @@ describe("two sessions", () => {
     await outputs.getByText("outputs differ").waitFor();
     await inspect("session-compare");
     expect(await fits(page)).toBe(true);
+    const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
+    // As a window of 1440 pixels at 200 %.
+    await page.setViewportSize({ width: 720, height: 450 });
+    const absent = await added.getByText("not in this session").boundingBox();
+    expect(absent?.height).toBeLessThan(30);
+    await page.setViewportSize({ width, height });
 
     await page.keyboard.press("s");
     await expect.poll(() => page.url(), patience).toContain("a=newest");
