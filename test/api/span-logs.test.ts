@@ -301,6 +301,59 @@ async function toMessage(body: JsonObject): Promise<ExportLogsServiceRequest> {
   return request as ExportLogsServiceRequest;
 }
 
+describe("scores in logs", () => {
+  const scored = (call: ReturnType<typeof aCall>, attributes: Record<string, JsonObject>) =>
+    call.log(
+      "gen_ai.evaluation.result",
+      {},
+      {
+        body: {},
+        attributes: Object.entries(attributes).map(([key, value]) => ({
+          key: `gen_ai.evaluation.${key}`,
+          value,
+        })),
+      },
+    );
+
+  test("are metrics of the call's event, each evaluation's beside the others", async () => {
+    const call = aCall();
+    const relevance = scored(call, {
+      name: { stringValue: "Relevance" },
+      "score.value": { doubleValue: 0.5 },
+      "score.label": { stringValue: "partly" },
+      explanation: { stringValue: "Half of it." },
+    });
+    const tone = scored(call, {
+      name: { stringValue: "tone" },
+      "score.label": { stringValue: "kind" },
+    });
+
+    expect((await sendLogs(relevance)).json).toEqual({});
+    await call.sendSpan();
+    expect((await sendLogs(tone, messagesOf(call).user)).json).toEqual({});
+
+    expect(await readEvent(call.eventId)).toMatchObject({
+      inputs: { chat_history: history.slice(1) },
+      metrics: {
+        Relevance: 0.5,
+        Relevance_label: "partly",
+        Relevance_explanation: "Half of it.",
+        tone: "kind",
+      },
+    });
+  });
+
+  test("without a name or a score are rejected", async () => {
+    const call = aCall();
+    const nameless = scored(call, { "score.value": { doubleValue: 1 } });
+    const empty = scored(call, { name: { stringValue: "tone" } });
+
+    const { json } = await sendLogs(nameless, empty);
+
+    expect(json).toMatchObject({ partialSuccess: { rejectedLogRecords: "2" } });
+  });
+});
+
 describe("other log records", () => {
   test("are counted with their reasons, and the good ones are stored", async () => {
     const call = aCall();
@@ -321,11 +374,11 @@ describe("other log records", () => {
     });
     const { errorMessage } = (json as { partialSuccess: { errorMessage: string } }).partialSuccess;
     const ofUser = 'log record "gen_ai.user.message":';
-    const unknown = "is not an event of the GenAI conventions with messages";
+    const unknown = "is not an event of the GenAI conventions with messages or a score";
     expect(errorMessage.split("; ")).toEqual([
-      `${ofUser} has no trace id and span id, and only the messages of a span are stored`,
+      `${ofUser} has no trace id and span id, and only messages and scores of a span are stored`,
       `${ofUser} its flags say that its span is not sampled, and so not sent`,
-      `log record "my.event": ${unknown}, and others are not stored`,
+      `log record "my.event": ${unknown}, so it is not stored`,
       `${ofUser} attributes must be an array`,
     ]);
     expect(await readEvent(call.eventId)).toMatchObject({

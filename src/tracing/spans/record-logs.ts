@@ -1,5 +1,6 @@
-// Records the messages that instrumentations send as log records of a model's call: they become
-// inputs and outputs of the event of the call's span, which may be stored before or after them.
+// Records the messages and scores that instrumentations send as log records of a model's call: they
+// become inputs, outputs and metrics of the event of the call's span, which may be stored before or
+// after them.
 // Source: OpenTelemetry semantic conventions, gen-ai-events; docs/otlp.md, "Messages in logs".
 
 import type { ProjectId } from "../../base/ids.ts";
@@ -13,7 +14,7 @@ import type { EventWrite } from "../events/event.ts";
 import { weighFields } from "../events/event-limits.ts";
 import { type History, readHistories } from "../events/history-store.ts";
 import { assertInTime, type Recorder } from "../events/record.ts";
-import { genAi, operationDetails } from "./conventions/gen-ai.ts";
+import { genAi, operationDetails, scoreOf } from "./conventions/gen-ai.ts";
 import { choiceEvent, genAiLegacy, messageEvents } from "./conventions/gen-ai-legacy.ts";
 import { createDraft } from "./draft.ts";
 import { compileFields, placeFields } from "./fields.ts";
@@ -143,14 +144,14 @@ function* toCalls(
   const bySpan = new Map<string, SpanLog[]>();
   for (const log of logs) {
     const { traceId, spanId, event } = log;
-    if (isMessages(event)) {
+    if (isRead(event)) {
       const key = `${traceId} ${spanId}`;
       const others = bySpan.get(key);
       if (others === undefined) bySpan.set(key, [log]);
       else others.push(log);
     } else {
       const reason =
-        "is not an event of the GenAI conventions with messages, and others are not stored";
+        "is not an event of the GenAI conventions with messages or a score, so it is not stored";
       rejected.push({ reason: `log record ${quoteText(event.name)}: ${reason}` });
     }
     yield;
@@ -177,11 +178,13 @@ function* toCalls(
   return { calls, rejected };
 }
 
-function isMessages({ name }: SpanEvent): boolean {
-  return name === operationDetails || name === choiceEvent || messageEvents.has(name);
+function isRead(event: SpanEvent): boolean {
+  const { name } = event;
+  const hasMessages = name === operationDetails || name === choiceEvent || messageEvents.has(name);
+  return hasMessages || scoreOf(event) !== undefined;
 }
 
-/** Conventions whose events carry messages. */
+/** Conventions whose events carry messages or scores. */
 const conventions = [genAi, genAiLegacy];
 
 /** The span's own attributes fill single fields. */
@@ -190,12 +193,12 @@ const noFields = compileFields([]);
 function readBuckets(
   { traceId, spanId }: SpanLog,
   events: readonly SpanEvent[],
-): Pick<EventWrite, "inputs" | "outputs" | "config"> {
+): Pick<EventWrite, "inputs" | "outputs" | "config" | "metrics"> {
   const draft = createDraft(bareSpan({ traceId, spanId, events }), "model", { hasUsage: false });
   for (const convention of conventions) convention.prepare?.(draft);
   placeFields(draft, noFields);
   for (const convention of conventions) convention.read?.(draft);
-  const { inputs, outputs, config } = draft.buckets;
+  const { inputs, outputs, config, metrics } = draft.buckets;
   const { tools } = config;
   const history = inputs["chat_history"];
   const hasInputs = isJsonArray(history) && !history.every(isBare);
@@ -203,6 +206,7 @@ function readBuckets(
     ...(hasInputs && { inputs }),
     ...(!isBare(outputs) && { outputs }),
     ...(tools !== undefined && { config: { tools } }),
+    ...(Object.keys(metrics).length > 0 && { metrics }),
   };
 }
 

@@ -87,7 +87,7 @@ function fieldsOf({ body }: LogRecord): readonly KeyValue[] {
 function faultOf(record: LogRecord): string | undefined {
   const { traceId, spanId, flags, attributes } = record;
   if (!isId(traceId, traceIdBytes) || !isId(spanId, spanIdBytes)) {
-    return "has no trace id and span id, and only the messages of a span are stored";
+    return "has no trace id and span id, and only messages and scores of a span are stored";
   }
   if ((flags & sampledFlag) === 0) {
     return "its flags say that its span is not sampled, and so not sent";

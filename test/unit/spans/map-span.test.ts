@@ -445,6 +445,27 @@ describe("chat messages", () => {
     expect(got.metadata).not.toHaveProperty("span_events");
   });
 
+  test("scores of evaluations are metrics, and what they say besides stays", () => {
+    const evaluation = (attributes: Record<string, string | number>) => ({
+      name: "gen_ai.evaluation.result",
+      attributes,
+    });
+
+    const got = eventOf({
+      events: [
+        evaluation({ "gen_ai.evaluation.name": "a.b", "gen_ai.evaluation.score.value": 0 }),
+        evaluation({ "gen_ai.evaluation.name": "late", "error.type": "timeout", judge: "gpt-4o" }),
+        evaluation({ "gen_ai.evaluation.name": "a.b", "gen_ai.evaluation.score.value": 1 }),
+      ],
+    });
+
+    expect(got.metrics).toEqual({ "a.b": 0, late_failure: "timeout" });
+    expect(got.metadata?.["span_events"]).toMatchObject([
+      { attributes: { judge: "gpt-4o" } },
+      { attributes: { "gen_ai.evaluation.score.value": 1 } },
+    ]);
+  });
+
   test("system instructions open the history", () => {
     const got = eventOf({
       attributes: {

@@ -2,7 +2,7 @@
 // Source: OpenTelemetry semantic conventions, gen-ai registry and gen-ai-spans (1.37 and later).
 
 import { isJsonArray, isJsonObject, type JsonValue } from "../../../base/json.ts";
-import { move, movePayload, type Draft } from "../draft.ts";
+import { move, movePayload, place, type Draft } from "../draft.ts";
 import type { SpanEvent } from "../span.ts";
 import { isOnlyMessages, moveReply, placeHistory } from "../messages.ts";
 import { readMessages, type Message } from "../messages.ts";
@@ -83,6 +83,7 @@ export const genAi: Convention = {
     move(draft, "gen_ai.retrieval.documents", "outputs", "documents");
     const isSearch = draft.attributes.get("gen_ai.operation.name") === "search_memory";
     move(draft, "gen_ai.memory.records", isSearch ? "outputs" : "inputs", "records");
+    readScores(draft);
   },
 };
 
@@ -149,4 +150,52 @@ function adoptOperationDetails(draft: Draft): void {
     return differing.size === 0 ? [] : [{ ...event, attributes: differing }];
   });
   draft.attributes = attributes;
+}
+
+/** Name of the event with a score, of a span or a log. */
+const evaluationResult = "gen_ai.evaluation.result";
+
+const evaluationKeys = {
+  name: "gen_ai.evaluation.name",
+  value: "gen_ai.evaluation.score.value",
+  label: "gen_ai.evaluation.score.label",
+  explanation: "gen_ai.evaluation.explanation",
+  failure: "error.type",
+} as const;
+const readOfScore: ReadonlySet<string> = new Set(Object.values(evaluationKeys));
+
+/** Returns the metrics of an event with a score or its failure; undefined for another event. */
+export function scoreOf({
+  name,
+  attributes,
+}: SpanEvent): ReadonlyMap<string, JsonValue> | undefined {
+  if (name !== evaluationResult) return undefined;
+  const told = (key: keyof typeof evaluationKeys) =>
+    attributes.get(evaluationKeys[key]) ?? undefined;
+  const metric = told("name");
+  const score = told("value") ?? told("label");
+  const failure = told("failure");
+  if (typeof metric !== "string" || metric === "" || (score ?? failure) === undefined) {
+    return undefined;
+  }
+  const metrics = {
+    [metric]: score,
+    [`${metric}_label`]: told("value") === undefined ? undefined : told("label"),
+    [`${metric}_explanation`]: told("explanation"),
+    [`${metric}_failure`]: failure,
+  };
+  return new Map(
+    Object.entries(metrics).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+// A metric that has a value already stays, and so does the event then.
+function readScores(draft: Draft): void {
+  draft.events = draft.events.flatMap((event) => {
+    const metrics = scoreOf(event);
+    if (metrics === undefined) return [event];
+    const isPlaced = [...metrics].every(([key, value]) => place(draft, "metrics", key, value));
+    const rest = [...event.attributes].filter(([key]) => !isPlaced || !readOfScore.has(key));
+    return rest.length === 0 ? [] : [{ ...event, attributes: new Map(rest) }];
+  });
 }
