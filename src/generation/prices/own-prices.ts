@@ -33,7 +33,7 @@ export type OwnPrices = {
    * Returns the price of the model: of its provider, by name or type, before that of any. The
    * longest name counts. Undefined if no name fits.
    */
-  find(call: PricedModel): Price | undefined;
+  readonly find: (call: PricedModel) => Price | undefined;
 };
 
 export function createOwnPrices(given: readonly OwnPrice[]): OwnPrices {
@@ -55,7 +55,7 @@ export function createOwnPrices(given: readonly OwnPrice[]): OwnPrices {
     version: given.length === 0 ? "" : digestOf(given),
     find({ provider, providerType = "", model }) {
       const isNamed = model !== "" && provider.length + model.length < ownNameLengthMax;
-      if (given.length === 0 || !isNamed) return undefined;
+      if (!isNamed) return undefined;
       const names = [`${provider}/${model}`, `${providerType}/${model}`, model];
       return names.map((name) => findNamed(name.toLowerCase())).find((price) => price);
     },

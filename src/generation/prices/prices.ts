@@ -44,26 +44,38 @@ const nameLengthMax = 256;
 /** Significant digits of a cost; further ones are floating-point errors. */
 const digits = 12;
 
+type FindPrice = (priced: PricedModel) => Price | undefined;
+
+/** Returns `find` with a memory. Entries never expire: prices change by a restart alone. */
+function remembered(find: FindPrice): FindPrice {
+  const found = new LRUCache<string, { readonly price: Price | undefined }>({ max: rememberedMax });
+  return (priced) => {
+    const { provider, providerType = "", model } = priced;
+    if (isTooLong(priced)) return undefined;
+    const key = JSON.stringify([providerType, provider, model]);
+    const known = found.get(key);
+    if (known) return known.price;
+    const price = find(priced);
+    found.set(key, { price });
+    return price;
+  };
+}
+
+function isTooLong({ provider, model }: PricedModel): boolean {
+  return Math.max(provider.length, model.length) > nameLengthMax;
+}
+
 /** Creates the prices: those of the operator's own, then those of the table. */
 export function createPrices(given: readonly OwnPrice[] = []): Prices {
   const own = createOwnPrices(given);
   const table = own.version === "" ? priceTableName : `${priceTableName}, own ${own.version}`;
-  // Entries never expire: the table does not change while the service runs.
-  const found = new LRUCache<string, { readonly price: Price | undefined }>({ max: rememberedMax });
-
-  function priceOf(priced: PricedModel): Price | undefined {
-    const key = JSON.stringify([priced.providerType ?? "", priced.provider, priced.model]);
-    const known = found.get(key);
-    if (known) return known.price;
-    const price = findPrice(priced);
-    found.set(key, { price });
-    return price;
-  }
+  const priceOf = remembered(findPrice);
+  const ownPriceOf = given.length === 0 ? () => undefined : remembered(own.find);
 
   function estimateOf(priced: PricedModel, usage: Usage, atMs: number): CostEstimate {
     const { provider, model } = priced;
     if (model === "") return unknown("no model is named");
-    if (Math.max(provider.length, model.length) > nameLengthMax) {
+    if (isTooLong(priced)) {
       return unknown("the name of the model or of its provider is too long");
     }
     const where = provider === "" ? model : `${model} of ${provider}`;
@@ -90,7 +102,7 @@ export function createPrices(given: readonly OwnPrice[] = []): Prices {
       if (!usage) return unknown(isUsageUnasked ? `${noUsage}; ${usageHint}` : noUsage);
       if (promptTokens(usage) + completionTokens(usage) === 0)
         return unknown("0 tokens are counted");
-      const price = own.find(call) ?? own.find({ ...call, model: requestedModel ?? "" });
+      const price = ownPriceOf(call) ?? ownPriceOf({ ...call, model: requestedModel ?? "" });
       if (price) return toEstimate(price, usage, call.atMs);
       const estimate = estimateOf(call, usage, call.atMs);
       if (estimate.cost !== null || requestedModel === undefined) return estimate;
