@@ -247,8 +247,8 @@ async function withIds(sql: Sql, { projectId }: ProjectScope, row: DatasetRow): 
 }
 
 /**
- * Returns the datasets of ids. Throws INVALID_ARGUMENT if one is absent; `fieldOf` names the field
- * of the id at an index.
+ * Returns the datasets of ids. Throws INVALID_ARGUMENT naming the field if one is absent; `fieldOf`
+ * returns the field for the index of an id.
  */
 export async function findNamed(
   sql: Sql,

@@ -1,5 +1,5 @@
-// The library: evaluators to start from. Code and prompts read the fields that clients of the proxy
-// and the usual instrumentations write; `inputs.context` stands for retrieved texts.
+// The library: evaluators to start from. Code and prompts read the fields that the proxy and the
+// usual instrumentations fill. A prompt about retrieved texts reads them from `inputs.context`.
 
 import type { Draft } from "./draft.ts";
 
@@ -17,7 +17,7 @@ function check(name: string, description: string, criteria: string): LibraryItem
   return { name, description, criteria: `${criteria.trim()}\n`, ...form };
 }
 
-/** Returns a judge that rates from 1 to 5, of which 4 and 5 pass. */
+/** Returns a judge that rates from 1 to 5; ratings of 4 and 5 pass. */
 function rating(name: string, description: string, criteria: string): LibraryItem {
   const form = { type: "LLM", returnType: "float", scale: "5", least: "4", greatest: "" } as const;
   return { name, description, criteria: `${criteria.trim()}\n`, ...form };
@@ -95,7 +95,7 @@ ${asked}`,
     "conciseness",
     "How far the answer is as short as it can be",
     `
-Rate from 1 to 5 how far the answer says what is needed and nothing else.
+Rate the answer's brevity from 1 to 5: it should have what is needed and nothing more.
 5: no sentence can go. 3: a third of it repeats or digresses. 1: most of it does.
 
 ${asked}`,
