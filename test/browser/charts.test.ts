@@ -652,6 +652,12 @@ describe("an alert, for a viewer,", () => {
   });
 });
 
+/** Makes an evaluator and returns its id. */
+async function createEvaluator(fields: object): Promise<string> {
+  const made = await app.call("POST", "/v1/metrics", fields);
+  return (made as { metric_id: string }).metric_id;
+}
+
 describe("the evaluators", () => {
   test("judge chosen events by a model before they are saved", async () => {
     const { page, inspect } = await app.open(path("evaluators/new"));
@@ -682,7 +688,7 @@ describe("the evaluators", () => {
   });
 
   test("judge events twice, and show which scores differ", async () => {
-    const made = await app.call("POST", "/v1/metrics", {
+    const id = await createEvaluator({
       name: "steady",
       type: "LLM",
       criteria: "Is {{outputs.content}} steady? [[4]]",
@@ -692,7 +698,6 @@ describe("the evaluators", () => {
       threshold: { min: 3 },
       filters: { filterArray: [{ field: "event_type", operator: "is", value: "model" }] },
     });
-    const { metric_id: id } = made as { metric_id: string };
     const { page, inspect } = await app.open(path(`evaluators/${id}?tab=consistency`));
     // Answers of the stand-in depend on the request alone, so one of them is changed here.
     const changeOne = async (route: Route): Promise<void> => {
@@ -717,13 +722,12 @@ describe("the evaluators", () => {
   });
 
   test("show what a version changed, and restore the old one", async () => {
-    const made = await app.call("POST", "/v1/metrics", {
+    const id = await createEvaluator({
       name: "long",
       type: "PYTHON",
       return_type: "boolean",
       criteria: "def evaluate(event):\n    return True\n",
     });
-    const { metric_id: id } = made as { metric_id: string };
     const criteria = "def evaluate(event):\n    return False\n";
     await app.call("PUT", `/v1/metrics/${id}`, { criteria });
     const { page, findings } = await app.open(path(`evaluators/${id}?tab=versions`));
@@ -749,13 +753,12 @@ describe("the evaluators", () => {
   });
 
   test("keep edited code while another tab is open, and forget it once saved", async () => {
-    const made = await app.call("POST", "/v1/metrics", {
+    const id = await createEvaluator({
       name: "drafted",
       type: "PYTHON",
       return_type: "boolean",
       criteria: "def evaluate(event):\n    return True\n",
     });
-    const { metric_id: id } = made as { metric_id: string };
     const { page } = await app.open(path(`evaluators/${id}`));
     const code = page.locator(".cm-content");
     const look = async (): Promise<void> => {
@@ -786,7 +789,7 @@ describe("the evaluators", () => {
   });
 
   test("say why they did not score an event", async () => {
-    const made = await app.call("POST", "/v1/metrics", {
+    const id = await createEvaluator({
       name: "of_tools",
       type: "PYTHON",
       return_type: "boolean",
@@ -796,7 +799,6 @@ describe("the evaluators", () => {
         filterArray: [{ field: "event_type", operator: "is", value: "chain", type: "string" }],
       },
     });
-    const { metric_id: id } = made as { metric_id: string };
     const { page, findings } = await app.open(path(`evaluators/${id}?tab=why`));
 
     await page.getByRole("list", { name: "Newest events" }).getByRole("button").first().click();
@@ -814,14 +816,13 @@ describe("the evaluators", () => {
   });
 
   test("name the switch that is off, and say that no event has an id", async () => {
-    const made = await app.call("POST", "/v1/metrics", {
+    const id = await createEvaluator({
       name: "switched_off",
       type: "PYTHON",
       return_type: "boolean",
       enabled_in_prod: false,
       criteria: "def evaluate(event):\n    return True\n",
     });
-    const { metric_id: id } = made as { metric_id: string };
     const { page } = await app.open(path(`evaluators/${id}?tab=why`));
     await page.getByRole("list", { name: "Newest events" }).getByRole("button").first().click();
     await page.getByText(/“Run on events as they come” is off\. Turn it on for/).waitFor();

@@ -31,6 +31,14 @@ export function formatScore(score: number | null | undefined): string {
   return String(Number(Math.abs(score) < 100 ? score.toPrecision(3) : score.toFixed(0)));
 }
 
+/**
+ * Returns whether a difference is rounding alone: sums of the same numbers in another order differ
+ * by less than a billionth of their size.
+ */
+export function isRounding(difference: number, size: number): boolean {
+  return Math.abs(difference) <= Math.abs(size) * 1e-9;
+}
+
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;

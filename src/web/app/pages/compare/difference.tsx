@@ -1,14 +1,13 @@
 // Difference: how a number of the second session or run differs from that of the first. Less is
 // good, since all of them are costs.
 
+import { isRounding } from "../../design/format.ts";
+
 export type DifferenceProps = {
   readonly a: number | undefined;
   readonly b: number | undefined;
   readonly format: (value: number) => string;
 };
-
-/** Sums of the same numbers in another order differ by less than this share. */
-const noiseShare = 1e-9;
 
 export function Difference({ a, b, format }: DifferenceProps) {
   if (a === undefined || b === undefined) {
@@ -19,7 +18,7 @@ export function Difference({ a, b, format }: DifferenceProps) {
     );
   }
   const by = b - a;
-  if (Math.abs(by) <= Math.abs(a) * noiseShare) return <span className="difference">=</span>;
+  if (isRounding(by, a)) return <span className="difference">=</span>;
   const share = a === 0 ? undefined : Math.round((by / a) * 100);
   const sign = by > 0 ? "+" : "−";
   const title = `${format(a)} → ${format(b)}${share === undefined ? "" : ` (${share} %)`}`;

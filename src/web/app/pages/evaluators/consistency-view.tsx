@@ -16,10 +16,10 @@ import { EmptyState, ErrorState, ReadState } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { useMay } from "../../session/use-may.ts";
-import { type Consistency, consistencyOf, isSame, type Pair } from "./consistency.ts";
+import { type Consistency, consistencyOf, differs, type Pair } from "./consistency.ts";
 import { fromMetric } from "./draft.ts";
 import { type PreviewedEvent, usePreviews } from "./event-preview.ts";
-import { BigNumber } from "./reliability.tsx";
+import { BigNumber, ScoreTable } from "./reliability.tsx";
 import { formatScore } from "./trial-result.tsx";
 import { type Run, useTrial } from "./use-trial.ts";
 
@@ -43,9 +43,9 @@ export function ConsistencyView({ metric }: { readonly metric: Metric }) {
     );
   }
   const ids = previewed.map(({ event: { eventId = "" } }) => eventId);
-  const rows = previewed.map((one, at): Row => {
-    const id = ids[at] ?? "";
-    return { ...one, pair: [trials[0].runs.get(id), trials[1].runs.get(id)] };
+  const rows = previewed.map((one): Row => {
+    const { eventId = "" } = one.event;
+    return { ...one, pair: [trials[0].runs.get(eventId), trials[1].runs.get(eventId)] };
   });
   const isRunning = trials.some((trial) => trial.isRunning);
   const error = trials.map((trial) => trial.error).find((one) => one !== null);
@@ -118,22 +118,11 @@ function Outcome({ rows, isRunning }: OutcomeProps) {
         )}
         {found.cost === 0 ? null : <BigNumber name="cost" value={formatCost(found.cost)} />}
       </ul>
-      <table>
-        <caption>Scores of each event</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Time</th>
-            <th scope="col">First</th>
-            <th scope="col">Second</th>
-          </tr>
-        </thead>
-        <tbody>
-          {begun.map((row) => (
-            <EventRow key={row.event.eventId} {...row} />
-          ))}
-        </tbody>
-      </table>
+      <ScoreTable caption="Scores of each event" columns={["Event", "Time", "First", "Second"]}>
+        {begun.map((row) => (
+          <EventRow key={row.event.eventId} {...row} />
+        ))}
+      </ScoreTable>
     </>
   );
 }
@@ -147,10 +136,8 @@ function EventRow({ event, name, pair }: Row) {
   const projectId = useCurrentProjectId();
   const { eventId = "", sessionId = "" } = event;
   const [first, second] = pair;
-  const isScored = pair.every((run) => run?.answer?.success);
-  const differs = isScored && !isSame(first?.answer?.result, second?.answer?.result);
   return (
-    <tr data-differs={differs}>
+    <tr data-differs={differs(pair)}>
       <th scope="row">
         <Link
           to="/app/p/$projectId/traces/$sessionId"

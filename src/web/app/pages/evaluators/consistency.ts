@@ -15,22 +15,18 @@ export type Consistency = {
   readonly compared: number;
   /** Events whose scores are equal. */
   readonly same: number;
-  /** Events of which one run passed and the other did not; absent without a threshold. */
+  /** Events that passed in one run and not in the other; absent without a threshold. */
   readonly flips?: number;
   /** Mean of the absolute differences; absent where scores are not numbers. */
   readonly difference?: number;
-  /** Events of which a run failed, or had no ground truth. */
+  /** Events without two scores: a run failed, or the event lacks ground truth. */
   readonly unscored: number;
   /** US dollars of the calls with a known price. */
   readonly cost: number;
 };
 
 export function consistencyOf(pairs: readonly Pair[]): Consistency {
-  const scored = pairs.flatMap(([first, second]) =>
-    first?.answer?.success && second?.answer?.success
-      ? [[first.answer, second.answer] as const]
-      : [],
-  );
+  const scored = pairs.map(answersOf).filter((answers) => answers !== undefined);
   const judged = scored.filter((answers) => answers.every(({ passed }) => passed !== undefined));
   const differences = scored.flatMap(([first, second]) => {
     const [one, other] = [numberOf(first.result), numberOf(second.result)];
@@ -39,7 +35,7 @@ export function consistencyOf(pairs: readonly Pair[]): Consistency {
   const costs = pairs.flat().map((run) => run?.answer?.judge?.cost ?? 0);
   return {
     compared: scored.length,
-    same: scored.filter(([one, other]) => isSame(one.result, other.result)).length,
+    same: scored.filter(isSame).length,
     unscored: pairs.filter((pair) => pair.some(isUnscored)).length,
     cost: sumOf(costs),
     ...(judged.length > 0 && {
@@ -54,9 +50,23 @@ function isUnscored(run: Run | undefined): boolean {
   return run?.error !== undefined || run?.answer?.success === false;
 }
 
-/** Returns whether two scores are equal; a run without a score has none. */
-export function isSame(one: Value | undefined, other: Value | undefined): boolean {
+/** Answers of two runs that scored the same event. */
+type Answers = readonly [RunMetricResponse, RunMetricResponse];
+
+/** Returns the answers of two runs; undefined unless both have a score. */
+function answersOf([first, second]: Pair): Answers | undefined {
+  if (!first?.answer?.success || !second?.answer?.success) return undefined;
+  return [first.answer, second.answer];
+}
+
+function isSame([{ result: one }, { result: other }]: Answers): boolean {
   return one !== undefined && other !== undefined && equals(ValueSchema, one, other);
+}
+
+/** Returns whether two runs gave one event different scores. */
+export function differs(pair: Pair): boolean {
+  const answers = answersOf(pair);
+  return answers !== undefined && !isSame(answers);
 }
 
 function numberOf(score: Value | undefined): number | undefined {

@@ -1,6 +1,6 @@
 // Reliability: how far the scores of an evaluator agree with those of people on the same events.
 
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { EvaluatorService } from "../../../../../gen/waggle/v1/evaluator_pb.js";
 import { type Metric, MetricService } from "../../../../../gen/waggle/v1/metric_pb.js";
 import type {
@@ -96,29 +96,21 @@ function Statistics({ found, overall }: StatisticsProps) {
         <Groups key={name} name={name} rows={rows} />
       ))}
       {found.worst.length > 0 ? (
-        <table>
-          <caption>Largest differences</caption>
-          <thead>
-            <tr>
-              <th scope="col">Event</th>
-              <th scope="col">People</th>
-              <th scope="col">Evaluator</th>
-              <th scope="col">Version</th>
+        <ScoreTable
+          caption="Largest differences"
+          columns={["Event", "People", "Evaluator", "Version"]}
+        >
+          {found.worst.slice(0, 20).map(({ eventId, human, judge, version }) => (
+            <tr key={eventId}>
+              <th scope="row">
+                <Identifier value={eventId} />
+              </th>
+              <td>{formatScore(human)}</td>
+              <td>{formatScore(judge)}</td>
+              <td>{version}</td>
             </tr>
-          </thead>
-          <tbody>
-            {found.worst.slice(0, 20).map(({ eventId, human, judge, version }) => (
-              <tr key={eventId}>
-                <th scope="row">
-                  <Identifier value={eventId} />
-                </th>
-                <td>{formatScore(human)}</td>
-                <td>{formatScore(judge)}</td>
-                <td>{version}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </ScoreTable>
       ) : null}
     </>
   );
@@ -141,28 +133,41 @@ type GroupsProps = { readonly name: string; readonly rows: readonly ReliabilityG
 function Groups({ name, rows }: GroupsProps) {
   if (rows.length === 0) return null;
   return (
+    <ScoreTable caption={name} columns={["Group", "Events", "Agreement", "Kappa", "Bias"]}>
+      {rows.map(({ key, summary }) => (
+        <tr key={key}>
+          <th scope="row">{key}</th>
+          <td>{summary?.n ?? 0}</td>
+          <td>{percentOf(summary?.agreement)}</td>
+          <td>{decimalOf(summary?.kappa)}</td>
+          <td>{decimalOf(summary?.bias)}</td>
+        </tr>
+      ))}
+    </ScoreTable>
+  );
+}
+
+type ScoreTableProps = {
+  readonly caption: string;
+  readonly columns: readonly string[];
+  /** Rows. */
+  readonly children: ReactNode;
+};
+
+export function ScoreTable({ caption, columns, children }: ScoreTableProps) {
+  return (
     <table>
-      <caption>{name}</caption>
+      <caption>{caption}</caption>
       <thead>
         <tr>
-          <th scope="col">Group</th>
-          <th scope="col">Events</th>
-          <th scope="col">Agreement</th>
-          <th scope="col">Kappa</th>
-          <th scope="col">Bias</th>
+          {columns.map((column) => (
+            <th key={column} scope="col">
+              {column}
+            </th>
+          ))}
         </tr>
       </thead>
-      <tbody>
-        {rows.map(({ key, summary }) => (
-          <tr key={key}>
-            <th scope="row">{key}</th>
-            <td>{summary?.n ?? 0}</td>
-            <td>{percentOf(summary?.agreement)}</td>
-            <td>{decimalOf(summary?.kappa)}</td>
-            <td>{decimalOf(summary?.bias)}</td>
-          </tr>
-        ))}
-      </tbody>
+      <tbody>{children}</tbody>
     </table>
   );
 }

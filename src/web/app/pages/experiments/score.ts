@@ -1,7 +1,7 @@
 // Scores as people read them, and what a comparison says in plain words. Pure.
 
 import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
-import { formatScore } from "../../design/format.ts";
+import { formatScore, isRounding } from "../../design/format.ts";
 
 /**
  * Says how two runs differ by a metric, such as `better by 0.08, 95 % CI 0.02 to 0.14, paired
@@ -16,7 +16,7 @@ export function formatDifference({ pairedTest, better, difference }: RunMetricCo
   const level = `${Math.round(confidenceLevel * 100)} % CI`;
   const isBetter = better === "smaller" ? meanDifference < 0 : meanDifference > 0;
   // Differences that cancel each other out leave a rest by their rounding.
-  const isSame = Math.abs(meanDifference) <= 1e-9 * Math.max(-lower, upper, 0);
+  const isSame = isRounding(meanDifference, Math.max(-lower, upper, 0));
   const word = isSame ? "the same on average" : isBetter ? "better by" : "worse by";
   const size = isSame ? "" : ` ${formatScore(Math.abs(meanDifference))}`;
   // The word says the direction, so a negative difference turns the bounds.
