@@ -160,8 +160,12 @@ describe("a dashboard", () => {
     const { page } = await app.open(path(`charts?dashboard=${id}&arrange=true`));
     const handle = page.getByRole("button", { name: "Move Calls of both" });
     const tiles = async () => (await storedDashboard(id))?.layout.tiles;
+    await handle.waitFor();
+    // The page reads what it saved; were that read later, the page would show the other layout.
+    const renewed = page.waitForResponse("**/ListDashboards*");
     await handle.press("ArrowRight");
     await expect.poll(tiles, patience).toEqual([{ ...tile, x: 1 }]);
+    await renewed;
 
     const other = { ...tile, x: 3, w: 5 };
     await app.call("PATCH", `/v1/dashboards/${id}`, { layout: { tiles: [other] } });
