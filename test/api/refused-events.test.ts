@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createUuid } from "../../src/base/ids.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { eventValuesMax, metadataValuesMax } from "../../src/base/limits.ts";
+import { eventValuesMax, keyLengthMax, metadataValuesMax } from "../../src/base/limits.ts";
 import { deriveEventId } from "../../src/tracing/spans/identity.ts";
 import { givenStarted } from "../support/given.ts";
 import { callRoute } from "../support/call-route.ts";
@@ -169,6 +169,18 @@ describe("a refusal over REST", () => {
     expect(got.status).toBe(400);
     expect(String(got.json["message"]).split(": ")[0]).toBe(field);
   });
+});
+
+test("a fault inside the output of a session names it as the body does", async () => {
+  const session_id = createUuid();
+  await post("/session/start", { session: { session_id, source: "test" } });
+  const body = { error: "", output: { answer: { ["k".repeat(keyLengthMax + 1)]: 1 } } };
+
+  const headers = { authorization: `Bearer ${service.projectKey}` };
+  const got = await callRoute({ url: service.url, headers }, `PUT /session/${session_id}`, body);
+
+  const message = `output.answer: has a key longer than ${keyLengthMax} characters`;
+  expect([got.status, got.json["message"]]).toEqual([400, message]);
 });
 
 describe("an event whose session is another event", () => {

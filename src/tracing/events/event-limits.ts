@@ -31,8 +31,11 @@ export type Weighed =
 const eventCost = 100;
 const charactersPerCost = 32;
 
+/** Names of buckets in requests that name them otherwise, for faults. */
+export type BucketNames = { readonly [B in Bucket]?: string };
+
 /** Weighs the fields that a writer gives. Ids are checked when parsed. */
-export function weighFields(fields: EventFields): Weighed {
+export function weighFields(fields: EventFields, names: BucketNames = {}): Weighed {
   const fault = textFaultOf(fields);
   if (fault !== undefined) return { fault };
   const escapes = fields.error === undefined ? 0 : countEscapes(fields.error, escapedUnitsMax);
@@ -43,12 +46,13 @@ export function weighFields(fields: EventFields): Weighed {
     if (value === undefined) continue;
     const own = bucket === "metadata" ? metadataValuesMax : eventValuesMax;
     weight.valuesMax = Math.min(weight.values + own, eventValuesMax);
-    if (!weigh(value, nestingDepthMax, weight)) return { fault: faultOf(value, bucket, weight) };
+    if (weigh(value, nestingDepthMax, weight)) continue;
+    return { fault: faultOf(value, names[bucket] ?? bucket, weight) };
   }
   if (weight.length * escapedBytesMax > eventBytesMax && bytesOf(fields) > eventBytesMax) {
-    return {
-      fault: `${largestOf(fields)}: the event has more than ${eventBytesMax} bytes as JSON`,
-    };
+    const largest = largestOf(fields);
+    const name = names[largest] ?? largest;
+    return { fault: `${name}: the event has more than ${eventBytesMax} bytes as JSON` };
   }
   const cost = eventCost + weight.values + weight.length / charactersPerCost;
   return { values: weight.values, cost };

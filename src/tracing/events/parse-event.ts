@@ -15,7 +15,7 @@ import {
   type EventWrite,
   timeMsMax,
 } from "./event.ts";
-import { bucketFaultOf, lengthFaultOf, weighFields } from "./event-limits.ts";
+import { bucketFaultOf, type BucketNames, lengthFaultOf, weighFields } from "./event-limits.ts";
 
 /** An event in the form of messages: Event, SessionStart and the update requests all fit. */
 export type EventInput = { readonly [B in Bucket]?: JsonObject | undefined } & {
@@ -68,10 +68,10 @@ function toWholeEvent(input: EventInput, fields: EventFields, path: string): Eve
 }
 
 /** Returns the write of an update: every field is optional, the id is required. */
-export function parseUpdate(event_id: string, input: EventInput): EventWrite {
+export function parseUpdate(event_id: string, input: EventInput, names?: BucketNames): EventWrite {
   if (event_id === "") throw invalid("", "event_id", "is required");
   if (!isRecordId(event_id)) throw invalid("", "event_id", "must be 1 to 128 printable characters");
-  const { children_ids, ...fields } = parseFields(input, "").fields;
+  const { children_ids, ...fields } = parseFields(input, "", names).fields;
   // Clients send an empty list for "no change".
   return children_ids?.length ? { ...fields, children_ids, event_id } : { ...fields, event_id };
 }
@@ -104,6 +104,7 @@ function parseSessionEvent(input: EventInput, fields: EventFields, path: string)
 function parseFields(
   input: EventInput,
   path: string,
+  names?: BucketNames,
 ): { readonly fields: EventFields; readonly cost: number } {
   const fields: Record<string, unknown> = {};
   for (const bucket of buckets) {
@@ -130,7 +131,7 @@ function parseFields(
   if (input.children_ids !== undefined && input.children_ids.length > 0) {
     fields["children_ids"] = parseChildren(input.children_ids, path);
   }
-  const weighed = weighFields(fields);
+  const weighed = weighFields(fields, names);
   if ("fault" in weighed) throw new ServiceError("INVALID_ARGUMENT", `${path}${weighed.fault}`);
   return { fields, cost: weighed.cost };
 }

@@ -119,7 +119,8 @@ export function createSessions(options: {
     origin?: Origin,
   ): Promise<void> {
     if (!isRecordId(id)) throw notFound();
-    const write: EventWrite = parseUpdate(id, input);
+    // UpdateSession has the field `output`.
+    const write: EventWrite = parseUpdate(id, input, { outputs: "output" });
     const isThere = (sql: Sql) => store.isSession(sql, projectId, id);
     if (!(await database.inTurn(isThere, { owner: projectId }))) throw notFound();
     if (!(await recorder.update(projectId, write, origin))) throw notFound();
