@@ -75,6 +75,17 @@ test("an empty list ends the filters of a chart, and an absent one keeps them", 
   ]);
 });
 
+test.each([
+  { query: [{ field: "", operator: "exists" }], want: "query[0].field: no such field" },
+  { query: Array(101).fill({ field: "error", operator: "exists" }), want: "query: at most 100" },
+])("a fault of a stored chart's filters names them: $want", async ({ query, want }) => {
+  const project = await givenAMetricProject(service);
+
+  const got = await project.call("POST /v1/charts", { name: "x", metric: "cost", query });
+
+  expect([got.status, String(got.json["message"]).slice(0, want.length)]).toEqual([400, want]);
+});
+
 test("an empty range returns a chart to the default one, and an absent range stays", async () => {
   const project = await givenAMetricProject(service);
   const dateRange = { relative: "30d" };

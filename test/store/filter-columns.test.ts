@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 async function idsWhere(filter: Omit<FilterInput, "field">): Promise<string[]> {
   const conditions = parseFilters([{ field: "has_error", ...filter }], noFields, {
-    has_error: "boolean",
+    columns: { has_error: "boolean" },
   });
   const sql = given.database.sql();
   const columns = { has_error: (one: typeof sql) => one`(e.error is not null)` };

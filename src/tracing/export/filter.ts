@@ -68,18 +68,24 @@ export function needsCatalogue(filters: readonly FilterInput[]): boolean {
 /**
  * Returns the conditions of filters, all of which must hold. Throws INVALID_FILTER naming the field
  * if the field is unknown or has no recorded values, if the operator or type is unknown or does not
- * fit the field, or if the value does not fit the type (blank or non-finite numbers).
+ * fit the field, or if the value does not fit the type (blank or non-finite numbers). `path` is the
+ * name of the list in the request.
  */
 export function parseFilters(
   filters: readonly FilterInput[],
   fields: ProjectFields,
-  columns: Columns = eventColumns,
+  { columns = eventColumns, path = "filters" }: { columns?: Columns; path?: string } = {},
 ): Condition[] {
   if (filters.length > filtersMax) {
-    throw new ServiceError("INVALID_FILTER", `filters: at most ${filtersMax} are allowed`);
+    throw new ServiceError("INVALID_FILTER", `${path}: at most ${filtersMax} are allowed`);
   }
-  return filters.map((filter) => parseFilter(filter, fields, columns));
+  return filters.map((filter, at) => {
+    if (filter.field === "") throw invalid({ field: `${path}[${at}].field` }, noSuchField);
+    return parseFilter(filter, fields, columns);
+  });
 }
+
+const noSuchField = `no such field; name a column or a path into ${buckets.join(", ")}`;
 
 function parseFilter(filter: FilterInput, fields: ProjectFields, columns: Columns): Condition {
   const operator = parseOperator(filter);
@@ -89,7 +95,7 @@ function parseFilter(filter: FilterInput, fields: ProjectFields, columns: Column
   const bucket = holds === undefined ? bucketOf(filter.field) : undefined;
   if (bucket !== undefined) return parseBucketFilter(filter, operator, declared, bucket, fields);
   if (holds === undefined) {
-    throw invalid(filter, `no such field; name a column or a path into ${buckets.join(", ")}`);
+    throw invalid(filter, noSuchField);
   }
   const target: Target = { kind: "column", name: filter.field, holds };
   if (asksForPresence(filter, operator)) return toPresence(target, operator);
@@ -295,6 +301,5 @@ function invalid(
   fault: string,
   details?: ServiceError["details"],
 ): ServiceError {
-  const name = field === "" ? "filters" : field;
-  return new ServiceError("INVALID_FILTER", `${name}: ${fault}`, details ? { details } : {});
+  return new ServiceError("INVALID_FILTER", `${field}: ${fault}`, details ? { details } : {});
 }

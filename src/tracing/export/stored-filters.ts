@@ -18,7 +18,7 @@ export function parseStoredFilters(
   path: string,
   given: readonly FilterInput[],
 ): readonly FilterInput[] {
-  parseFilters(given, anyFields);
+  parseFilters(given, anyFields, { path });
   const filters = given.map((filter, index) => toFilter(filter, `${path}[${index}]`));
   if (Buffer.byteLength(JSON.stringify(filters)) > metricFilterBytesMax) {
     refuse(path, `must be at most ${metricFilterBytesMax} bytes long`);

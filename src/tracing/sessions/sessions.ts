@@ -181,7 +181,7 @@ export function createSessions(options: {
     const recorded = needsCatalogue(filters)
       ? await fields.fieldsOf(projectId, reading)
       : { fields: [], isComplete: true };
-    const conditions = parseFilters(filters, recorded, sessionColumns);
+    const conditions = parseFilters(filters, recorded, { columns: sessionColumns });
     const question = [projectId, "sessions", conditions, fromMs, toMs];
     const source = store.sessionsOf(projectId, {
       conditions,

@@ -199,7 +199,7 @@ describe("parseFilters: refuses, naming the field", () => {
     { filter: { field: "cost", operator: "is", value: 1 }, want: /^cost: no such field/ },
     { filter: { field: "toString", operator: "is", value: 1 }, want: /^toString: no such field/ },
     { filter: { field: "metadatas.x", operator: "exists" }, want: /^metadatas\.x: no such field/ },
-    { filter: { field: "", operator: "exists" }, want: /^filters: no such field/ },
+    { filter: { field: "", operator: "exists" }, want: /^filters\[0\].field: no such field/ },
     {
       filter: { field: "source", operator: "equals", value: 1 },
       want: /^source: the operator must be one of .*, not "equals"$/,
