@@ -56,6 +56,8 @@ describe("datasets of current clients", () => {
     }
     expect(await project.ok(`GET /v1/datasets?name=question`)).toEqual({ datasets: [] });
 
+    const same = { dataset_id: insertedId, name: "questions" };
+    expect(await project.ok("PUT /v1/datasets", same)).toEqual({ result: dataset });
     const change = { dataset_id: insertedId, name: "renamed", description: "Other" };
     const changed = { ...dataset, name: "renamed", description: "Other", updated_at: aTime };
     expect(await project.ok("PUT /v1/datasets", change)).toEqual({ result: changed });

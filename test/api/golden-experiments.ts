@@ -368,8 +368,8 @@ const older: readonly Case[] = [
   golden("get-run/older", `GET /runs/${newId}`, run.getRun, { given: aRun, message: theRun }),
   golden("put-run/older", `PUT /runs/${newId}`, run.updateRun, {
     given: aRun,
-    body: { status: "completed", event_ids: [] },
-    message: { ...theRun, status: "completed" },
+    body: { status: "failed", event_ids: [] },
+    message: { ...theRun, status: "failed" },
   }),
   golden("delete-run/older", `DELETE /runs/${newId}`, run.deleteRun, {
     given: aRun,

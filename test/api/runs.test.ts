@@ -77,6 +77,9 @@ describe("runs", () => {
       run_id: runId,
     });
 
+    const same = await project.ok(`PUT /v1/runs/${sent.run_id}`, { name: run.name });
+    expect(same["evaluation"]).toEqual(run);
+
     const change = {
       name: "renamed",
       status: "completed",

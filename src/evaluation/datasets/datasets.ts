@@ -1,6 +1,7 @@
 // Datasets: named lists of datapoints, in the cluster of the project's events. Every change of the
 // datapoints makes a version. Source: docs/datasets.md; docs/decisions.md, 39.1.
 
+import { isDeepStrictEqual } from "node:util";
 import { assertLength, assertName } from "../../base/assert-text.ts";
 import { datasetDescriptionLengthMax, datasetNameLengthMax } from "../../base/field-limits.ts";
 import { datapointsOfDatasetMax, datasetsOfProjectMax } from "../../base/tenant-limits.ts";
@@ -114,7 +115,10 @@ export function createDatasets(options: DatasetsOptions): Datasets {
       changing(options, project, async (sql) => {
         const before = await find(sql, project, id);
         const changed = parseFields(fields, before);
-        await store.updateDataset(sql, project.projectId, { datasetId: before.id, ...changed });
+        const { name, description, properties } = before;
+        if (!isDeepStrictEqual(changed, { name, description, properties })) {
+          await store.updateDataset(sql, project.projectId, { datasetId: before.id, ...changed });
+        }
         if (fields.datapoints) await replaceDatapoints(sql, project, id, fields.datapoints);
         return withIds(sql, project, await find(sql, project, id));
       }),

@@ -1,6 +1,7 @@
 // Experiment runs: created and changed by clients, listed in pages. Source: docs/experiments.md;
 // docs/decisions.md, 39.3.
 
+import { isDeepStrictEqual } from "node:util";
 import { assertCount } from "../../base/assert-count.ts";
 import { type Actor, describeActor } from "../../base/actor.ts";
 import { assertLength, assertName } from "../../base/assert-text.ts";
@@ -161,6 +162,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   async function applyChange(sql: Sql, project: ProjectScope, before: RunRow, change: RunChange) {
     const fields = merge(before, change);
+    if (isDeepStrictEqual(fields, before)) return before;
     const isOther = fields.datasetId !== before.datasetId;
     const version = isOther
       ? ((await findDataset(project, fields.datasetId))?.version ?? null)
