@@ -1,6 +1,6 @@
 // Checks of a text that a request wants to be stored. Source: docs/decisions.md, 28.
 
-import { isLonger, isPrintable } from "./characters.ts";
+import { isBlank, isLonger, isPrintable } from "./characters.ts";
 import { refuse } from "./errors.ts";
 
 /**
@@ -19,7 +19,7 @@ export function assertText(field: string, text: string, charactersMax: number): 
  */
 export function assertName(field: string, name: string, charactersMax: number): void {
   if (name === "") refuse(field, "is required");
-  if (name.trim() === "") refuse(field, "must not be blank");
+  if (isBlank(name)) refuse(field, "must not be blank");
   if (!isPrintable(name)) refuse(field, "must not hold control characters");
   assertLength(field, name, charactersMax);
 }

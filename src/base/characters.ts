@@ -8,6 +8,14 @@ export function isPrintable(text: string): boolean {
   return !unprintable.test(text);
 }
 
+/** Matches spaces and characters that show nothing, such as U+200B. */
+const invisible = /[\s\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Returns whether a text shows nothing. */
+export function isBlank(text: string): boolean {
+  return text.replace(invisible, "") === "";
+}
+
 /** Returns whether a text has more characters; an emoji is one, not two UTF-16 units. */
 export function isLonger(text: string, charactersMax: number): boolean {
   if (text.length <= charactersMax) return false;

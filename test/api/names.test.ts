@@ -35,14 +35,17 @@ test.each([
   const project = await givenAMetricProject(service);
   const post = (name: string) => project.call(`POST ${path}`, { ...body, name });
 
-  const [blank, lines, words] = [
+  const [blank, invisible, lines, words] = [
     await post(" "),
+    await post("\u200b \u2060\ufeff\u00ad\u3164"),
     await post("two\nlines"),
     await post("two words"),
   ];
 
   expect(blank.status).toBe(400);
   expect(blank.text).toContain("name: must not be blank");
+  expect(invisible.status).toBe(400);
+  expect(invisible.text).toContain("name: must not be blank");
   expect(lines.status).toBe(400);
   expect(lines.text).toContain("name: must not hold control characters");
   expect([200, 201], words.text).toContain(words.status);
