@@ -18,7 +18,9 @@ type Document = {
   readonly openapi: string;
   readonly info: object;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly security: readonly object[];
   readonly components: {
+    readonly securitySchemes: object;
     readonly schemas: Readonly<Record<string, object>>;
     readonly responses: Readonly<Record<string, Body>>;
   };
@@ -88,6 +90,17 @@ describe("/openapi.json", () => {
     expect(ids).not.toContain(undefined);
     expect(new Set(ids).size).toBe(ids.length);
     expect(document.openapi).toBe("3.1.0");
+  });
+
+  test("names each header that takes a key", async () => {
+    const bearer = { type: "http", scheme: "bearer" };
+    const apiKey = { type: "apiKey", in: "header", name: "x-api-key" };
+    expect(document.components.securitySchemes).toEqual({ bearer, apiKey });
+    expect(document.security).toEqual([{ bearer: [] }, { apiKey: [] }]);
+
+    const url = `${service.url}/v1/datasets`;
+    const got = await fetch(url, { headers: { "x-api-key": service.projectKey } });
+    expect(got.status).toBe(200);
   });
 
   test("has no schema that nothing refers to", () => {

@@ -73,10 +73,14 @@ export function createOpenApiDocument(
       },
     },
     servers: [{ url: "/" }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { apiKey: [] }],
     paths: { ...paths, ...fixedPaths(bodyLimits) },
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer" },
+        // Anthropic's clients send their key so, and every route takes it.
+        apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
+      },
       responses: errorResponses,
       schemas: {
         ...Object.fromEntries(components),
