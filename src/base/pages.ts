@@ -1,5 +1,5 @@
-// Keyset pages of lists in order of creation: page size, start position and next cursor. Cursors
-// are opaque to clients and hold nothing secret. Source: docs/spec.md, "Control plane";
+// Keyset pages of lists: page size, start position and next cursor. Cursors are opaque to clients,
+// name their list and hold nothing secret. Source: docs/spec.md, "Control plane";
 // docs/decisions.md, 28.
 
 import { pageLimitMax } from "./field-limits.ts";
@@ -21,18 +21,38 @@ export type Page<T> = {
   readonly nextCursor: string | undefined;
 };
 
+/** Returns a text as a cursor. */
+export function toCursor(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
+
 /** Returns a cursor that continues after a key of a list, such as a name or a number. */
-export function formatKeyCursor(key: string | number): string {
-  return Buffer.from(String(key)).toString("base64url");
+export function formatKeyCursor(list: string, key: string | number): string {
+  return toCursor(`${list}:${key}`);
 }
 
 /**
- * Reads a cursor by `parse`, which returns undefined for text that is not a key of the list. Throws
+ * Reads a cursor of `toCursor` by `parse`, which returns undefined for another text. Throws
  * INVALID_ARGUMENT, naming `cursor`.
  */
-export function parseKeyCursor<Key>(cursor: string, parse: (text: string) => Key | undefined): Key {
+export function fromCursor<Key>(cursor: string, parse: (text: string) => Key | undefined): Key {
   const key = parse(Buffer.from(cursor, "base64url").toString());
   return key ?? refuse("cursor", "it is not a next_cursor");
+}
+
+/**
+ * Reads a cursor of a list by `parse`, which returns undefined for text that is not a key of the
+ * list. Throws INVALID_ARGUMENT, naming `cursor`, also for a cursor of another list.
+ */
+export function parseKeyCursor<Key>(
+  list: string,
+  cursor: string,
+  parse: (text: string) => Key | undefined,
+): Key {
+  const head = `${list}:`;
+  return fromCursor(cursor, (text) =>
+    text.startsWith(head) ? parse(text.slice(head.length)) : undefined,
+  );
 }
 
 /** Returns a whole number from 1 to `max`; undefined for other text. */
@@ -45,30 +65,17 @@ export function parseName(text: string): string | undefined {
   return text === "" || text.includes("\0") ? undefined : text;
 }
 
-/** Returns a cursor that continues after a name, in a form that cursors of other lists lack. */
-export function formatNameCursor(name: string): string {
-  return formatKeyCursor(JSON.stringify(name));
+/** Returns a cursor that continues after `position` of a list. */
+export function formatCursor(list: string, { createdAtUs, id }: Position): string {
+  return formatKeyCursor(list, JSON.stringify([createdAtUs, id]));
 }
 
-/** Reads a cursor of formatNameCursor. Throws INVALID_ARGUMENT, naming `cursor`. */
-export function parseNameCursor(cursor: string): string {
-  return parseKeyCursor(cursor, (text) => {
-    const name = parseJson(text);
-    return typeof name === "string" ? parseName(name) : undefined;
-  });
+/** Reads a cursor of a list. Throws INVALID_ARGUMENT, naming `cursor`, for any other text. */
+export function parseCursor(list: string, cursor: string): Position {
+  return parseKeyCursor(list, cursor, parsePosition);
 }
 
-/** Returns a cursor that continues after `position`. */
-export function formatCursor({ createdAtUs, id }: Position): string {
-  return formatKeyCursor(JSON.stringify([createdAtUs, id]));
-}
-
-/** Reads a cursor. Throws INVALID_ARGUMENT, naming `cursor`, if the text is not a valid cursor. */
-export function parseCursor(cursor: string): Position {
-  return parseKeyCursor(cursor, parsePosition);
-}
-
-/** Returns the value of JSON text; undefined for text of another list, or an invented one. */
+/** Returns the value of JSON text; undefined for invented text. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -92,11 +99,11 @@ export type PageRequest = {
   readonly cursor?: string | undefined;
 };
 
-/** Reads the page of a list request. Throws INVALID_ARGUMENT naming the wrong field. */
-export function parsePageOptions({ limit, cursor }: PageRequest): PageOptions {
+/** Reads the page of a request for `list`. Throws INVALID_ARGUMENT naming the wrong field. */
+export function parsePageOptions(list: string, { limit, cursor }: PageRequest): PageOptions {
   return {
     limit: parsePageLimit(limit),
-    after: cursor === undefined ? undefined : parseCursor(cursor),
+    after: cursor === undefined ? undefined : parseCursor(list, cursor),
   };
 }
 
@@ -106,9 +113,16 @@ export function parsePageLimit(limit = pageLimitDefault): number {
   return refuse("limit", `must be from 1 to ${pageLimitMax}`);
 }
 
-/** Returns the page of rows that were read with one more than `limit`, to detect a next page. */
-export function toPage<Row extends Position>(rows: readonly Row[], limit: number): Page<Row> {
-  return toPageBy(rows, limit, formatCursor);
+/**
+ * Returns the page of rows of `list` that were read with one more than `limit`, to detect a next
+ * page.
+ */
+export function toPage<Row extends Position>(
+  list: string,
+  rows: readonly Row[],
+  limit: number,
+): Page<Row> {
+  return toPageBy(rows, limit, (row) => formatCursor(list, row));
 }
 
 /** Returns a page like `toPage`, of a list that is ordered by another key. */
@@ -134,13 +148,16 @@ export function toPageAnswer<T, Message>(
   };
 }
 
-/** Reads a list to its end, for commands. */
+/** Reads `list` to its end by `read`, for commands. */
 export async function listAll<T>(
-  list: (page: PageOptions) => Promise<Page<T>>,
+  list: string,
+  read: (page: PageOptions) => Promise<Page<T>>,
 ): Promise<readonly T[]> {
   const all: T[] = [];
   for (let cursor: string | undefined; ;) {
-    const { items, nextCursor } = await list(parsePageOptions({ limit: pageLimitMax, cursor }));
+    const { items, nextCursor } = await read(
+      parsePageOptions(list, { limit: pageLimitMax, cursor }),
+    );
     all.push(...items);
     if (nextCursor === undefined) return all;
     cursor = nextCursor;

@@ -54,7 +54,7 @@ const actions: Readonly<Record<string, Action>> = {
   async list({ database, keys, flags }) {
     const root = await findRoot(database, flags);
     const filter = root ? { root: toRoot(root) } : {};
-    const found = await listAll((page) => keys.list(filter, page));
+    const found = await listAll("keys", (page) => keys.list(filter, page));
     const titles = ["ID", "KIND", "OF", "NAME", "KEY", "CREATED", "BY", "LAST USED", "STATUS"];
     printTable([titles, ...found.map(toCells)]);
   },

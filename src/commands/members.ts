@@ -41,7 +41,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
 
   async list({ people, scope }) {
-    const found = await listAll((page) => people.members.list(scope, page));
+    const found = await listAll("members", (page) => people.members.list(scope, page));
     printTable([["E-MAIL", "ROLE", "NAME", "SINCE", "BY", "ID"], ...found.map(toCells)]);
   },
 

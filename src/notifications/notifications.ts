@@ -261,7 +261,7 @@ export function createNotifications(options: NotificationsOptions): Notification
       const rows = await database.readInTurn(project.projectId, (sql) =>
         store.listNotifications(sql, key, { ...page, limit: page.limit + 1 }),
       );
-      return toPage(rows, page.limit);
+      return toPage("notifications", rows, page.limit);
     },
   };
 }

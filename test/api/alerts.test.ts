@@ -257,7 +257,7 @@ test("checks are listed before any time that a cursor says", async () => {
   const { alert } = await create(project, anAlert(receiver.url));
 
   for (const timeMs of [1, 8.64e15 + 1, Number.MAX_SAFE_INTEGER]) {
-    const cursor = Buffer.from(String(timeMs)).toString("base64url");
+    const cursor = Buffer.from(`alert-evaluations:${timeMs}`).toString("base64url");
     const list = await project.call(`GET /v1/alerts/${alert.id}/evaluations?cursor=${cursor}`);
     expect(list).toMatchObject({ status: 200, json: { data: [] } });
   }

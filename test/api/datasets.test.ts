@@ -133,6 +133,24 @@ describe("datasets of current clients", () => {
   });
 });
 
+test("a cursor of one list is refused by every other list", async () => {
+  const project = await givenAMetricProject(service);
+  const first = await aDataset(project, "first");
+  await aDataset(project, "second");
+  const { next_cursor: cursor } = await project.ok("GET /v1/datasets?limit=1");
+
+  const others = ["/v1/datapoints", `/v1/datapoints?dataset_id=${first}`];
+  const messages = others.map(async (path) => {
+    const query = `${path.includes("?") ? "&" : "?"}limit=1&cursor=${String(cursor)}`;
+    const { status, json } = await project.call(`GET ${path}${query}`);
+    return [status, json["message"]];
+  });
+  const refusal = [400, "cursor: it is not a next_cursor"];
+  expect(await Promise.all(messages)).toEqual([refusal, refusal]);
+  const next = await project.ok(`GET /v1/datasets?limit=1&cursor=${String(cursor)}`);
+  expect(next["datasets"]).toHaveLength(1);
+});
+
 describe("datapoints of current clients", () => {
   test("are created, listed, changed and deleted", async () => {
     const project = await givenAMetricProject(service);

@@ -298,7 +298,10 @@ describe("list and get", () => {
 
     const pages: string[][] = [];
     for (let cursor: string | undefined; pages.length < 5;) {
-      const page = await credentials.list(project, parsePageOptions({ limit: 2, cursor }));
+      const page = await credentials.list(
+        project,
+        parsePageOptions("provider-credentials", { limit: 2, cursor }),
+      );
       pages.push(page.items.map(({ name }) => name));
       cursor = page.nextCursor;
       if (cursor === undefined) break;

@@ -39,10 +39,12 @@ export function createArchiveLog(database: Database): ArchiveLog {
       database.readInTurn(orgId, (sql) => store.findArchive(sql, orgId, scopeId)),
     async list(orgId, { actor, limit, cursor }) {
       const below =
-        cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
+        cursor === undefined
+          ? Number.MAX_SAFE_INTEGER
+          : parseKeyCursor("archivals", cursor, parseSequence);
       const page = { below, actor, limit: limit + 1 };
       const rows = await database.readInTurn(orgId, (sql) => store.listArchives(sql, orgId, page));
-      return toPageBy(rows, limit, ({ sequence }) => formatKeyCursor(sequence));
+      return toPageBy(rows, limit, ({ sequence }) => formatKeyCursor("archivals", sequence));
     },
   };
 }

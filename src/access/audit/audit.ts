@@ -102,7 +102,9 @@ export function createAudit(database: Database): Audit {
     async list(orgId, { limit: limitAsked, cursor }, asked = {}) {
       const limit = parsePageLimit(limitAsked);
       const below =
-        cursor === undefined ? Number.MAX_SAFE_INTEGER : parseKeyCursor(cursor, parseSequence);
+        cursor === undefined
+          ? Number.MAX_SAFE_INTEGER
+          : parseKeyCursor("audit", cursor, parseSequence);
       const filter = parseFilter(asked);
       return database.readInTurn(orgId, async (sql) => {
         const back = { below, count: auditRowsMax };
@@ -112,7 +114,7 @@ export function createAudit(database: Database): Audit {
         const last = rows.at(-1)?.sequence ?? from;
         return {
           items: rows.map(toEntry),
-          nextCursor: last > 1 ? formatKeyCursor(last) : undefined,
+          nextCursor: last > 1 ? formatKeyCursor("audit", last) : undefined,
         };
       });
     },

@@ -89,7 +89,7 @@ function callsOfKind(keys: Keys, kind: KeyKind, requiredPermissions: () => reado
     },
 
     list: async (request: PageRequest, context: HandlerContext) => {
-      const page = await keys.list(filterOf(context), parsePageOptions(request));
+      const page = await keys.list(filterOf(context), parsePageOptions("keys", request));
       return toPageAnswer(page, toMessage);
     },
 

@@ -113,7 +113,8 @@ export function createKeys(options: KeysOptions): Keys {
     create: (key) => create(options, key),
 
     async list(filter, page) {
-      return toPage(await store.listKeys(database.sql(), filter, page), page.limit);
+      const rows = await store.listKeys(database.sql(), filter, page);
+      return toPage("keys", rows, page.limit);
     },
 
     async get(keyId, filter) {

@@ -20,7 +20,7 @@ export function memberHandlers(
       return { success: true, data: toMessage(member) };
     },
     async listMembers(request, context) {
-      const page = await members.list(scopeOf(context), parsePageOptions(request));
+      const page = await members.list(scopeOf(context), parsePageOptions("members", request));
       return toPageAnswer(page, toMessage);
     },
     async updateMember({ userId, role }, context) {

@@ -117,7 +117,8 @@ export function createMembers(options: MembersOptions): Members {
     findInside: (orgId, userIds) => store.listInside(database.sql(), orgId, userIds),
 
     async list(scope, page) {
-      return toPage(await store.listMembers(database.sql(), scope, page), page.limit);
+      const rows = await store.listMembers(database.sql(), scope, page);
+      return toPage("members", rows, page.limit);
     },
 
     update: (change) =>

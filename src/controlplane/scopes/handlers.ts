@@ -8,6 +8,7 @@ import type { OrganizationService } from "../../../gen/waggle/v1/organization_pb
 import type { ProjectService } from "../../../gen/waggle/v1/project_pb.js";
 import type { WorkspaceService } from "../../../gen/waggle/v1/workspace_pb.js";
 import { actorOf, principalOf, projectOf, scopeOf } from "../../access/call.ts";
+import type { LevelInOrg } from "../../access/scope.ts";
 import type { DescribedChange } from "../../access/scope-names.ts";
 import { type PageRequest, parsePageOptions, toPageAnswer } from "../../base/pages.ts";
 import type { Archives } from "./archive.ts";
@@ -26,7 +27,7 @@ export function orgHandlers(
     },
     getOrganization: getHandler(orgs),
     async listOrganizations(request, context) {
-      const page = await orgs.list(principalOf(context), parsePageOptions(request));
+      const page = await orgs.list(principalOf(context), parsePageOptions("org", request));
       return toPageAnswer(page, toMessage);
     },
     async updateOrganization({ name }, context) {
@@ -43,7 +44,7 @@ export function dataplaneHandlers(dataplanes: Dataplanes): ServiceImpl<typeof Da
       return toAnswer(await dataplanes.create(scopeOf(context), options, principalOf(context)));
     },
     getDataPlane: getHandler(dataplanes),
-    listDataPlanes: listHandler(dataplanes),
+    listDataPlanes: listHandler(dataplanes, "dataplane"),
     async updateDataPlane({ name }, context) {
       return toAnswer(await dataplanes.rename(scopeOf(context).id, name, actorOf(context)));
     },
@@ -61,7 +62,7 @@ export function workspaceHandlers(
       return toAnswer(await workspaces.create(scopeOf(context), options, principalOf(context)));
     },
     getWorkspace: getHandler(workspaces),
-    listWorkspaces: listHandler(workspaces),
+    listWorkspaces: listHandler(workspaces, "workspace"),
     updateWorkspace: updateHandler(workspaces),
     archiveWorkspace: archiveHandler(archives),
   };
@@ -77,7 +78,7 @@ export function projectHandlers(
       return toAnswer(await projects.create(scopeOf(context), options, principalOf(context)));
     },
     getProject: getHandler(projects),
-    listProjects: listHandler(projects),
+    listProjects: listHandler(projects, "project"),
     updateProject: updateHandler(projects),
     archiveProject: archiveHandler(archives),
   };
@@ -88,9 +89,11 @@ function getHandler(scopes: Pick<ScopeReads, "get">) {
     toAnswer(await scopes.get(scopeOf(context).id));
 }
 
-function listHandler(scopes: Pick<ScopeReads, "list">) {
-  return async (request: PageRequest, context: HandlerContext) =>
-    toPageAnswer(await scopes.list(scopeOf(context).id, parsePageOptions(request)), toMessage);
+function listHandler(scopes: Pick<ScopeReads, "list">, level: LevelInOrg) {
+  return async (request: PageRequest, context: HandlerContext) => {
+    const page = parsePageOptions(level, request);
+    return toPageAnswer(await scopes.list(scopeOf(context).id, page), toMessage);
+  };
 }
 
 function updateHandler(scopes: Pick<DescribedScopes, "update">) {

@@ -77,7 +77,8 @@ export function createOrgs(options: OrgsOptions): Orgs {
 
     async list(principal, page) {
       const within = { reach: reachOf(principal) };
-      return toPage(await store.listRows(database.sql(), "org", within, page), page.limit);
+      const rows = await store.listRows(database.sql(), "org", within, page);
+      return toPage("org", rows, page.limit);
     },
 
     async rename(id, name, actor) {

@@ -63,7 +63,7 @@ export function createScopeReads(
     },
     async list(parentId, page) {
       const rows = await store.listRows(database.sql(), level, { parentId }, page);
-      return toPage(rows, page.limit);
+      return toPage(level, rows, page.limit);
     },
   };
 }

@@ -94,10 +94,10 @@ export function createBackfills(options: BackfillsOptions): Backfills {
     },
 
     async list(project, evaluatorId, page) {
-      const asked = parsePageOptions(page);
+      const asked = parsePageOptions("backfills", page);
       const { id } = await metrics.get(project.projectId, evaluatorId);
       const rows = await store.listBackfills(database.sql(), project.projectId, id, asked);
-      const { items, nextCursor } = toPage(rows, asked.limit);
+      const { items, nextCursor } = toPage("backfills", rows, asked.limit);
       const shown: Backfill[] = [];
       // One at a time, so that a page of any length takes one connection of the cluster.
       for (const row of items) shown.push(await withProgress(project, row));

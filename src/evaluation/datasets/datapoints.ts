@@ -314,7 +314,8 @@ async function toSource(
     assertCount("datapoint_ids", ids.length);
     return { ids: [...new Set(ids.filter(isUuid))] };
   }
-  if (given.length === 0) return { after: cursor === undefined ? undefined : parseCursor(cursor) };
+  if (given.length === 0)
+    return { after: cursor === undefined ? undefined : parseCursor("datapoints", cursor) };
   const { projectId } = project;
   const page = { limit: 1, after: undefined, name: datasetName };
   const [dataset] =
@@ -323,7 +324,7 @@ async function toSource(
       : await findNamed(sql, project, [datasetId], () => "dataset_id");
   if (!dataset) return undefined;
   if (version !== undefined) assertVersion(version, dataset.version);
-  const afterPosition = cursor === undefined ? 0 : parseKeyCursor(cursor, parseSequence);
+  const afterPosition = cursor === undefined ? 0 : parseKeyCursor("dataset", cursor, parseSequence);
   return { datasetId: dataset.id, version: version ?? dataset.version, afterPosition };
 }
 
@@ -334,7 +335,9 @@ export function assertVersion(version: number, current: number): void {
 }
 
 function cursorOf(source: DatapointSource, row: DatapointRow): string {
-  return "after" in source ? formatCursor(row) : formatKeyCursor(row.position);
+  return "after" in source
+    ? formatCursor("datapoints", row)
+    : formatKeyCursor("dataset", row.position);
 }
 
 async function toDatapoints(

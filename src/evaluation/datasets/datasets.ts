@@ -91,12 +91,12 @@ export function createDatasets(options: DatasetsOptions): Datasets {
         const items = row ? [await withIds(sqlOf(project), project, row)] : [];
         return { items, nextCursor: undefined };
       }
-      const page = { ...parsePageOptions(request), name: name || undefined };
+      const page = { ...parsePageOptions("datasets", request), name: name || undefined };
       const rows = await store.listDatasets(sqlOf(project), project.projectId, page);
       // A page ends early where its lists of ids would be too long.
       const end = rows.findIndex((row) => row.datapointsBefore >= datapointsOfDatasetMax);
       const limit = end === -1 ? page.limit : Math.min(end, page.limit);
-      const { items, nextCursor } = toPage(rows, limit);
+      const { items, nextCursor } = toPage("datasets", rows, limit);
       const datasets: Dataset[] = [];
       for (const row of items) datasets.push(await withIds(sqlOf(project), project, row));
       return { items: datasets, nextCursor };
@@ -138,13 +138,14 @@ export function createDatasets(options: DatasetsOptions): Datasets {
 
     async listVersions(project, id, { limit: limitAsked, cursor }) {
       const limit = parsePageLimit(limitAsked);
-      const before = cursor === undefined ? Infinity : parseKeyCursor(cursor, parseSequence);
+      const before =
+        cursor === undefined ? Infinity : parseKeyCursor("dataset-versions", cursor, parseSequence);
       await find(sqlOf(project), project, id);
       const rows = await store.listVersions(sqlOf(project), project.projectId, id, {
         limit: limit + 1,
         before: Math.min(before, versionsMax),
       });
-      return toPageBy(rows, limit, ({ version }) => formatKeyCursor(version));
+      return toPageBy(rows, limit, ({ version }) => formatKeyCursor("dataset-versions", version));
     },
   };
 }

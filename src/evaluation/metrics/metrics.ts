@@ -9,7 +9,7 @@ import type { ProjectScope } from "../../access/scope.ts";
 import { findProject } from "../../controlplane/scopes/scopes.ts";
 import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
-import { formatNameCursor, type Page, parseNameCursor } from "../../base/pages.ts";
+import { formatKeyCursor, type Page, parseKeyCursor, parseName } from "../../base/pages.ts";
 import { metricsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
   assertFilterRoom,
@@ -116,14 +116,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
     async list(projectId, { limit = metricsOfProjectMax, cursor, type, id }) {
       assertCount("limit", limit, metricsOfProjectMax);
       const ofType = type === undefined ? undefined : parseType(type);
-      const afterName = cursor === undefined ? "" : parseNameCursor(cursor);
+      const afterName = cursor === undefined ? "" : parseKeyCursor("metrics", cursor, parseName);
       if (id !== undefined && !isUuid(id)) return { items: [], nextCursor: undefined };
       const page = { limit, afterName, type: ofType, id };
       const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
         store.listMetrics(sql, projectId, page),
       );
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows, nextCursor: last && formatNameCursor(last.definition.name) };
+      return { items: rows, nextCursor: last && formatKeyCursor("metrics", last.definition.name) };
     },
 
     get: (projectId, id) => getMetric(database, projectId, id),

@@ -74,14 +74,15 @@ export function createMetricVersions(parts: ChangeParts): MetricVersions {
   return {
     async list(projectId, id, { limit = pageLimitMax, cursor }) {
       assertCount("limit", limit, pageLimitMax);
-      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseVersionNumber);
+      const afterVersion =
+        cursor === undefined ? 0 : parseKeyCursor("metric-versions", cursor, parseVersionNumber);
       const { id: ownId } = await getMetric(database, projectId, id);
       const page = { limit, afterVersion };
       const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
         store.listVersions(sql, ownId, page),
       );
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows, nextCursor: last && formatKeyCursor(last.version) };
+      return { items: rows, nextCursor: last && formatKeyCursor("metric-versions", last.version) };
     },
 
     get,

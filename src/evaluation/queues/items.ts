@@ -129,13 +129,16 @@ export function createQueueItems({ clusters, tracingOf }: QueueItemsOptions): Qu
       const page = {
         limit,
         state: stateAsked === undefined ? undefined : parseState(stateAsked),
-        after: cursor === undefined ? undefined : parseKeyCursor(cursor, parseSequence),
+        after:
+          cursor === undefined ? undefined : parseKeyCursor("queue-items", cursor, parseSequence),
       };
       return databaseOf(project)
         .on("reads")
         .inTurn(async (sql) => {
           const rows = await store.listItems(sql, key, page);
-          const cut = toPageBy(rows, limit, ({ position }) => formatKeyCursor(position));
+          const cut = toPageBy(rows, limit, ({ position }) =>
+            formatKeyCursor("queue-items", position),
+          );
           return { ...cut, items: await withReviews(sql, key, cut.items) };
         });
     },

@@ -3,7 +3,7 @@
 import { refuse } from "../../base/errors.ts";
 import { isRecordId } from "../../base/ids.ts";
 import { tryParseJson } from "../../base/json.ts";
-import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
+import { fromCursor, toCursor } from "../../base/pages.ts";
 import { type RunOrder, type RunPlace, sortColumns } from "./store.ts";
 
 /** Where the next page begins. */
@@ -15,12 +15,12 @@ export type RunCursor = RunPlace & {
 /** Returns a cursor that continues after a run. */
 export function formatRunCursor(cursor: RunCursor & RunOrder): string {
   const { sortBy, isAscending, page, sortKey, runId } = cursor;
-  return formatKeyCursor(JSON.stringify([sortBy, isAscending, page, sortKey, runId]));
+  return toCursor(JSON.stringify([sortBy, isAscending, page, sortKey, runId]));
 }
 
 /** Reads a cursor. Throws INVALID_ARGUMENT, naming `cursor`, if it is none of this order. */
 export function parseRunCursor(cursor: string, order: RunOrder): RunCursor {
-  const { sortBy, isAscending, ...place } = parseKeyCursor(cursor, parse);
+  const { sortBy, isAscending, ...place } = fromCursor(cursor, parse);
   if (sortBy !== order.sortBy || isAscending !== order.isAscending) {
     refuse("cursor", "it is of a list with another sort_by or sort_order");
   }

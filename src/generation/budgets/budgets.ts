@@ -195,7 +195,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     },
 
     async listNotifications(project, id, page) {
-      const options = parsePageOptions(page);
+      const options = parsePageOptions("notifications", page);
       await findRow(database.sql(), project, id);
       return notifications.list({ project, id }, options);
     },

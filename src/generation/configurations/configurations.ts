@@ -9,7 +9,7 @@ import { changeInside, type ChangeParts, type Whose } from "../../access/change.
 import type { ProjectScope } from "../../access/scope.ts";
 import { versionMessageLengthMax } from "../../base/field-limits.ts";
 import { createUuid, isUuid, type ProjectId } from "../../base/ids.ts";
-import { formatNameCursor, type Page, parseName, parseNameCursor } from "../../base/pages.ts";
+import { formatKeyCursor, type Page, parseKeyCursor, parseName } from "../../base/pages.ts";
 import { configurationsOfProjectMax } from "../../base/tenant-limits.ts";
 import {
   addVersion,
@@ -96,7 +96,7 @@ export function createConfigurations(options: ChangeParts): Configurations {
       assertCount("limit", limit, configurationsOfProjectMax);
       const page = {
         limit,
-        afterName: cursor === undefined ? "" : parseNameCursor(cursor),
+        afterName: cursor === undefined ? "" : parseKeyCursor("configurations", cursor, parseName),
         // No configuration has a name that Postgres refuses.
         name: name === undefined ? undefined : (parseName(name) ?? ""),
         environment: env === undefined ? undefined : parseEnvironment(env),
@@ -106,7 +106,10 @@ export function createConfigurations(options: ChangeParts): Configurations {
         store.listConfigurations(sql, projectId, page),
       );
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows.map(toConfiguration), nextCursor: last && formatNameCursor(last.name) };
+      return {
+        items: rows.map(toConfiguration),
+        nextCursor: last && formatKeyCursor("configurations", last.name),
+      };
     },
 
     get: (projectId, id, env) =>

@@ -65,14 +65,20 @@ export function createConfigurationVersions(options: ChangeParts): Configuration
   return {
     async list(projectId, id, { limit = pageLimitMax, cursor }) {
       assertCount("limit", limit, pageLimitMax);
-      const afterVersion = cursor === undefined ? 0 : parseKeyCursor(cursor, parseVersionNumber);
+      const afterVersion =
+        cursor === undefined
+          ? 0
+          : parseKeyCursor("configuration-versions", cursor, parseVersionNumber);
       await getConfiguration(database.sql(), projectId, { id });
       const page = { limit, afterVersion };
       const { rows, hasMore } = await database.readInTurn(projectId, (sql) =>
         store.listVersions(sql, id, page),
       );
       const last = hasMore ? rows.at(-1) : undefined;
-      return { items: rows.map(toVersion), nextCursor: last && formatKeyCursor(last.version) };
+      return {
+        items: rows.map(toVersion),
+        nextCursor: last && formatKeyCursor("configuration-versions", last.version),
+      };
     },
 
     get,

@@ -160,16 +160,19 @@ export function createAlerts(options: AlertsOptions): Alerts {
     async listEvaluations(project, id, { limit: given, cursor }) {
       const limit = parsePageLimit(given);
       const parse = (text: string) => parseSequence(text);
-      const beforeMs = cursor === undefined ? undefined : parseKeyCursor(cursor, parse);
+      const beforeMs =
+        cursor === undefined ? undefined : parseKeyCursor("alert-evaluations", cursor, parse);
       const rows = await database.readInTurn(project.projectId, async (sql) => {
         const { projectId } = await findRow(sql, project, id);
         return store.listEvaluations(sql, { projectId, id }, { limit: limit + 1, beforeMs });
       });
-      return toPageBy(rows, limit, ({ windowEnd }) => formatKeyCursor(windowEnd.getTime()));
+      return toPageBy(rows, limit, ({ windowEnd }) =>
+        formatKeyCursor("alert-evaluations", windowEnd.getTime()),
+      );
     },
 
     async listNotifications(project, id, page) {
-      const options = parsePageOptions(page);
+      const options = parsePageOptions("notifications", page);
       await database.readInTurn(project.projectId, (sql) => findRow(sql, project, id));
       return notifications.list({ project, id }, options);
     },

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { refuse } from "../../base/errors.ts";
 import { isJsonArray, tryParseJson } from "../../base/json.ts";
-import { formatKeyCursor, parseKeyCursor } from "../../base/pages.ts";
+import { fromCursor, toCursor } from "../../base/pages.ts";
 import type { StoredEvent } from "../events/event.ts";
 import type { EventPlace } from "./place-store.ts";
 
@@ -18,9 +18,7 @@ export function positionOf(event: Pick<StoredEvent, "start_time" | "event_id">):
 
 /** Returns a cursor that continues after `position`, for the same `question` only. */
 export function formatCursor(position: Position, question: unknown): string {
-  return formatKeyCursor(
-    JSON.stringify([position.startTimeUs, position.eventId, hashOf(question)]),
-  );
+  return toCursor(JSON.stringify([position.startTimeUs, position.eventId, hashOf(question)]));
 }
 
 /**
@@ -28,7 +26,7 @@ export function formatCursor(position: Position, question: unknown): string {
  * filters, dates or project.
  */
 export function parseCursor(cursor: string, question: unknown): Position {
-  const { hash, ...position } = parseKeyCursor(cursor, parse);
+  const { hash, ...position } = fromCursor(cursor, parse);
   if (hash !== hashOf(question)) {
     refuse("cursor", "it belongs to a request with other filters or dates");
   }

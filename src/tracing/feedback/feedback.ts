@@ -88,7 +88,7 @@ export function createFeedback(
     request: PageRequest,
     reading?: Reading,
   ): Promise<Page<FeedbackRecord>> {
-    const page = parsePageOptions(request);
+    const page = parsePageOptions("feedback", request);
     const context = createReadContext(database, projectId, reading);
     const isThere =
       isRecordId(generationId) && (await store.isGeneration(context.read, projectId, generationId));
@@ -98,7 +98,7 @@ export function createFeedback(
     const last = sent.at(-1);
     return {
       items: sent.map((row) => store.toRecord(generationId, row)),
-      nextCursor: last && sent.length < rows.length ? formatCursor(last) : undefined,
+      nextCursor: last && sent.length < rows.length ? formatCursor("feedback", last) : undefined,
     };
   }
 

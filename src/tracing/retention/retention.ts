@@ -96,13 +96,13 @@ export function createRetention(options: RetentionOptions): Retention {
     },
 
     async listRuns({ projectId, clusterId }, request) {
-      const page = parsePageOptions(request);
+      const page = parsePageOptions("retention-runs", request);
       const rows = await clusters
         .database(clusterId)
         .readInTurn(projectId, (sql) =>
           store.listRuns(sql, projectId, { ...page, limit: page.limit + 1 }),
         );
-      return toPage(rows, page.limit);
+      return toPage("retention-runs", rows, page.limit);
     },
   };
 }

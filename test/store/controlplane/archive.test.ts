@@ -107,7 +107,7 @@ describe("archiving", () => {
     await plane.projects.create(workspace, { name: "two", ...anybody }, key);
     await expect(plane.archives.archive(workspace, alone)).rejects.toThrow(/2 active projects/);
 
-    const { items } = await plane.projects.list(workspace.id, parsePageOptions({}));
+    const { items } = await plane.projects.list(workspace.id, parsePageOptions("project", {}));
     for (const { id } of items) {
       await plane.archives.archive(await scopeOf("project", id), alone);
     }

@@ -241,7 +241,7 @@ describe("where data planes are assigned automatically", () => {
 
     const { id } = await automatic.orgs.create({ name, creator: undefined }, key);
 
-    const { items } = await automatic.dataplanes.list(id, parsePageOptions({}));
+    const { items } = await automatic.dataplanes.list(id, parsePageOptions("dataplane", {}));
     expect(items).toMatchObject([{ name: "default", clusterId: "default", orgId: id }]);
     expect((await auditOf(id)).map(({ action }) => action)).toEqual([
       "org.create",
@@ -430,7 +430,10 @@ describe("lists", () => {
         const got: string[] = [];
         let cursor: string | undefined;
         do {
-          const page = await plane.projects.list(workspace.id, parsePageOptions({ limit, cursor }));
+          const page = await plane.projects.list(
+            workspace.id,
+            parsePageOptions("project", { limit, cursor }),
+          );
           expect(page.items.length).toBeLessThanOrEqual(limit);
           got.push(...page.items.map(({ id }) => id));
           cursor = page.nextCursor;
@@ -442,7 +445,7 @@ describe("lists", () => {
   });
 
   test("of a new workspace hold no project", async () => {
-    const page = await plane.projects.list(workspace.id, parsePageOptions({}));
+    const page = await plane.projects.list(workspace.id, parsePageOptions("project", {}));
 
     expect(page).toEqual({ items: [], nextCursor: undefined });
   });
@@ -450,7 +453,7 @@ describe("lists", () => {
 
 describe("the list of organizations", () => {
   async function idsFor(principal: Parameters<typeof plane.orgs.list>[0]): Promise<string[]> {
-    const { items } = await plane.orgs.list(principal, parsePageOptions({ limit: 1_000 }));
+    const { items } = await plane.orgs.list(principal, parsePageOptions("org", { limit: 1_000 }));
     return items.map(({ id }) => id);
   }
 

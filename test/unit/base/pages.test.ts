@@ -15,7 +15,7 @@ describe("parseCursor", () => {
   test("reads what formatCursor wrote", () => {
     fc.assert(
       fc.property(position, (one) => {
-        expect(parseCursor(formatCursor(one))).toEqual(one);
+        expect(parseCursor("keys", formatCursor("keys", one))).toEqual(one);
       }),
     );
   });
@@ -29,14 +29,19 @@ describe("parseCursor", () => {
     { name: "a fraction", cursor: encode([1.5, crypto.randomUUID()]) },
     { name: "a number past those that are exact", cursor: encode([2 ** 60, crypto.randomUUID()]) },
   ])("refuses $name", ({ cursor }) => {
-    expect(() => parseCursor(cursor)).toThrow(invalid("cursor"));
+    expect(() => parseCursor("keys", cursor)).toThrow(invalid("cursor"));
+  });
+
+  test("refuses a cursor of another list", () => {
+    const one = { createdAtUs: 1, id: crypto.randomUUID() };
+    expect(() => parseCursor("members", formatCursor("keys", one))).toThrow(invalid("cursor"));
   });
 
   test("throws nothing else, whatever the text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         try {
-          parseCursor(text);
+          parseCursor("keys", text);
         } catch (error) {
           expect(error).toEqual(invalid("cursor"));
         }
@@ -46,16 +51,16 @@ describe("parseCursor", () => {
 });
 
 function encode(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
+  return Buffer.from(`keys:${JSON.stringify(value)}`).toString("base64url");
 }
 
 describe("parsePageOptions", () => {
   test("takes 100 rows from the beginning when nothing is asked", () => {
-    expect(parsePageOptions({})).toEqual({ limit: 100, after: undefined });
+    expect(parsePageOptions("keys", {})).toEqual({ limit: 100, after: undefined });
   });
 
   test.each([0, -1, 1_001, 1.5, NaN])("refuses a limit of %d", (limit) => {
-    expect(() => parsePageOptions({ limit })).toThrow(invalid("limit"));
+    expect(() => parsePageOptions("keys", { limit })).toThrow(invalid("limit"));
   });
 });
 
@@ -63,11 +68,11 @@ describe("toPage", () => {
   test("names the last row of the page where there are more", () => {
     const rows = [1, 2, 3].map((createdAtUs) => ({ createdAtUs, id: crypto.randomUUID() }));
 
-    const { items, nextCursor = "" } = toPage(rows, 2);
+    const { items, nextCursor = "" } = toPage("keys", rows, 2);
 
     expect(items).toEqual(rows.slice(0, 2));
-    expect(parseCursor(nextCursor)).toEqual(rows[1]);
-    expect(toPage(rows, 3)).toEqual({ items: rows, nextCursor: undefined });
-    expect(toPage([], 3)).toEqual({ items: [], nextCursor: undefined });
+    expect(parseCursor("keys", nextCursor)).toEqual(rows[1]);
+    expect(toPage("keys", rows, 3)).toEqual({ items: rows, nextCursor: undefined });
+    expect(toPage("keys", [], 3)).toEqual({ items: [], nextCursor: undefined });
   });
 });

@@ -61,10 +61,11 @@ export function createAliases(options: ChangeParts): Aliases {
 
     async list(scope, { limit: limitAsked, cursor }) {
       const limit = parsePageLimit(limitAsked);
-      const afterName = cursor === undefined ? "" : parseKeyCursor(cursor, parseName);
+      const afterName =
+        cursor === undefined ? "" : parseKeyCursor("model-aliases", cursor, parseName);
       const page = { limit: limit + 1, afterName };
       const rows = await store.listAliases(database.sql(), toOwner(scope), page);
-      return toPageBy(rows, limit, ({ name }) => formatKeyCursor(name));
+      return toPageBy(rows, limit, ({ name }) => formatKeyCursor("model-aliases", name));
     },
 
     get: (scope, name) => get(database.sql(), toOwner(scope), name),

@@ -105,7 +105,7 @@ export function createCredentials(options: CredentialsOptions): Credentials {
 
     async list(scope, page) {
       const rows = await store.listCredentials(database.sql(), toOwner(scope), page);
-      return toPage(rows, page.limit);
+      return toPage("provider-credentials", rows, page.limit);
     },
 
     get: (scope, id) => get(database.sql(), toOwner(scope), id),

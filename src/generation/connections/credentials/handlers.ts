@@ -26,7 +26,10 @@ export function providerCredentialHandlers(
       return { success: true, data: toMessage(made) };
     },
     async listProviderCredentials(request, context) {
-      const page = await credentials.list(scopeOf(context), parsePageOptions(request));
+      const page = await credentials.list(
+        scopeOf(context),
+        parsePageOptions("provider-credentials", request),
+      );
       return toPageAnswer(page, toMessage);
     },
     async getProviderCredential({ credentialId }, context) {
