@@ -4,6 +4,7 @@
 import { LRUCache } from "lru-cache";
 import { ServiceError } from "../base/errors.ts";
 import { keyLookupsMax } from "../base/tenant-limits.ts";
+import { within } from "../base/within.ts";
 import type { Principal } from "./principal.ts";
 
 export type CallerMemory<T extends Principal> = {
@@ -68,7 +69,8 @@ export function createCallerMemory<T extends Principal>(
     const generationAtStart = generation;
     // The database may answer late with an early state: the age counts from the question.
     const askedAtMs = now();
-    const principal = await within(timeoutMs, ask(hash));
+    const late = () => new Error(`no answer within ${timeoutMs} ms`);
+    const principal = await within(timeoutMs, ask(hash), late);
     // Something ended during the lookup: its answer may be outdated.
     if (generationAtStart !== generation) return principal;
     if (entriesMax === 0) return principal;
@@ -126,12 +128,4 @@ function isGood(remembered: Remembered<unknown> | undefined, nowMs: number): boo
 
 function refuse(cause: unknown): never {
   throw new ServiceError("KEY_UNVERIFIABLE", "the caller cannot be verified now", { cause });
-}
-
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }

@@ -195,8 +195,8 @@ export const addedHistoryBytesMax = 262_144;
 export const eventBytesMax = 64 * MB;
 
 /**
- * Maximum time of a call that writes events. Archiving a project waits for this time, after which
- * all writes admitted before have ended.
+ * Maximum time of a call that writes events, and of each wait of a model call for the database.
+ * Archiving a project waits for this time, after which all writes admitted before have ended.
  */
 export const ingestionTimeoutMs = 30_000;
 

@@ -2,7 +2,7 @@
 // together with its answer, and runs that never came back.
 // Source: docs/decisions.md, 8.2.
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { HandOver } from "../../src/access/idempotency/claimed-runs.ts";
 import { createIdempotency, type Idempotency } from "../../src/access/idempotency/idempotency.ts";
 import type { Claim } from "../../src/access/idempotency/store.ts";
@@ -11,6 +11,7 @@ import { createUuid } from "../../src/base/ids.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
 import { givenTestDatabase } from "../support/database.ts";
 import { patience } from "../support/patience.ts";
+import { startProxy } from "../support/proxy.ts";
 
 const testDatabase = givenTestDatabase();
 let database: Database;
@@ -305,6 +306,50 @@ describe("a run that never came back", () => {
     expect(await outcomeOf(meanwhile)).toBe("IDEMPOTENCY_IN_FLIGHT");
     second.release();
     expect(await outcomeOf(secondRun)).toBe("late second");
+  });
+});
+
+describe("a database that is silent", () => {
+  /** Runs on a database behind a proxy that can be left hanging. */
+  async function givenAProxy() {
+    const proxy = await startProxy(testDatabase.url);
+    const behind = openDatabase({ url: proxy.url });
+    onTestFinished(async () => {
+      await proxy.open();
+      await behind.close();
+      await proxy.shut();
+    });
+    await behind.sql()`select 1`;
+    return { proxy, runs: createIdempotency(behind, { timeoutMs: 500 }) };
+  }
+
+  test("is away when a run begins, and keeps no key once it answers", async () => {
+    const { proxy, runs } = await givenAProxy();
+    proxy.hang();
+
+    expect(await outcomeOf(runs.runLong(claimOf("silent"), claimMs, never))).toBe(
+      "DATABASE_UNAVAILABLE",
+    );
+
+    await proxy.open();
+    await runs.drain();
+    const next = runs.runLong(claimOf("silent"), claimMs, async () => answerOf("next"));
+    expect(await outcomeOf(next)).toBe("next");
+  });
+
+  test("is away when a run ends, and keeps its answer once it answers", async () => {
+    const { proxy, runs } = await givenAProxy();
+
+    const first = runs.runLong(claimOf("late end"), claimMs, async () => {
+      proxy.hang();
+      return answerOf("first");
+    });
+    expect(await outcomeOf(first)).toBe("DATABASE_UNAVAILABLE");
+
+    await proxy.open();
+    await runs.drain();
+    const next = runs.runLong(claimOf("late end"), claimMs, never);
+    expect(await outcomeOf(next)).toBe("first");
   });
 });
 

@@ -4,6 +4,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { createRunning } from "../../base/running.ts";
+import { inDatabaseTime } from "../../base/within.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import {
   assertSameBody,
@@ -46,8 +47,17 @@ type Claimed = {
 /** Pause between tries to free a key while the database is away. */
 const releasePauseMs = 1_000;
 
-/** Creates the runs. Calls `sweep` after the transaction in which a run ends. */
-export function createClaimedRuns(database: Database, sweep: () => void): ClaimedRuns {
+export type ClaimedRunsOptions = {
+  /** Called after the transaction in which a run ends. */
+  readonly sweep: () => void;
+  /** Maximum time of the claim, and of the end, of a run; then the database counts as away. */
+  readonly timeoutMs: number;
+};
+
+export function createClaimedRuns(
+  database: Database,
+  { sweep, timeoutMs }: ClaimedRunsOptions,
+): ClaimedRuns {
   const running = createRunning();
 
   /** Returns the claim, or the answer of the call that used the key before. */
@@ -63,6 +73,28 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
     assertSameBody(kept, claim);
     if (kept.is_claim) throw inFlight();
     return { bytes: readKept(kept), headers: readKeptHeaders(kept) };
+  }
+
+  /** Same as `claimOrAnswer`, in time. A claim that is made too late is released. */
+  async function claimInTime(claim: Claim, claimMs: number): Promise<ClaimToken | RunAnswer> {
+    const claiming = claimOrAnswer(claim, claimMs);
+    try {
+      return await inDatabaseTime(claiming, timeoutMs);
+    } catch (error) {
+      const releaseLate = async (late: ClaimToken | RunAnswer): Promise<void> => {
+        if (typeof late === "string") await release(claim, late, claimMs);
+      };
+      void running.run(() => claiming.then(releaseLate, () => undefined));
+      throw error;
+    }
+  }
+
+  /** Same as `end`, in time. An end that takes longer may commit: then a retry finds the answer. */
+  function endInTime(...ending: Parameters<typeof end>): Promise<void> {
+    return inDatabaseTime(
+      running.run(() => end(...ending)),
+      timeoutMs,
+    );
   }
 
   /** Commits the effects and the outcome of the call; without an outcome, releases the key. */
@@ -119,7 +151,7 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
     claimMs: number,
     work: (handOver: HandOver) => Promise<RunAnswer>,
   ): Promise<RunAnswer> {
-    const token = await claimOrAnswer(claim, claimMs);
+    const token = await claimInTime(claim, claimMs);
     if (typeof token !== "string") return token;
     const claimed = { claim, token, claimMs };
     const effects: Effect[] = [];
@@ -132,10 +164,10 @@ export function createClaimedRuns(database: Database, sweep: () => void): Claime
       answer = await work(handOver);
     } catch (error) {
       const refusal = isRefusalToKeep(error) ? store.outcomeOfRefusal(error) : undefined;
-      await end(claimed, effects, refusal);
+      await endInTime(claimed, effects, refusal);
       throw error;
     }
-    await end(claimed, effects, store.outcomeOfAnswer(answer.bytes, answer.headers));
+    await endInTime(claimed, effects, store.outcomeOfAnswer(answer.bytes, answer.headers));
     return answer;
   }
 

@@ -2,6 +2,7 @@
 // retries. Source: docs/decisions.md, 8.1.
 
 import type { ServiceError } from "../../base/errors.ts";
+import { ingestionTimeoutMs } from "../../base/limits.ts";
 import { createRunning } from "../../base/running.ts";
 import type { Database, Sql } from "../../postgres/database.ts";
 import { type ClaimedRuns, createClaimedRuns } from "./claimed-runs.ts";
@@ -35,7 +36,11 @@ export type Idempotency = {
 const sweepRowsMax = 1_000;
 const sweepMs = 1_000;
 
-export function createIdempotency(database: Database): Idempotency {
+/** `timeoutMs`: maximum time of the steps of long work that wait for the database. */
+export function createIdempotency(
+  database: Database,
+  { timeoutMs = ingestionTimeoutMs }: { readonly timeoutMs?: number } = {},
+): Idempotency {
   const sweeping = createRunning();
   let sweptAtMs = -Infinity;
 
@@ -73,7 +78,7 @@ export function createIdempotency(database: Database): Idempotency {
     await database.transaction(keep, { owner: claim.scopeId });
   }
 
-  const long = createClaimedRuns(database, sweep);
+  const long = createClaimedRuns(database, { sweep, timeoutMs });
   return {
     async run(claim, work) {
       try {

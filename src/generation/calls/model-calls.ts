@@ -3,6 +3,7 @@
 
 import type { ProjectScope } from "../../access/scope.ts";
 import type { Logger } from "../../base/logger.ts";
+import { inDatabaseTime } from "../../base/within.ts";
 import type { Routing } from "../connections/routing/routing.ts";
 import type { Route } from "../provider.ts";
 import { concurrentCalls } from "../providers/call-model.ts";
@@ -55,7 +56,7 @@ export type ModelCall = {
 export type ModelCalls = {
   /**
    * Opens a call of the request's model. Fails with INVALID_ARGUMENT naming `model` or `provider`,
-   * with OVERLOADED, and with the reason of an aborted client.
+   * with OVERLOADED, with DATABASE_UNAVAILABLE, and with the reason of an aborted client.
    */
   open(project: ProjectScope, options: CallOptions): Promise<ModelCall>;
 };
@@ -84,7 +85,7 @@ export function createModelCalls(options: ModelCallsOptions): ModelCalls {
       const startedAtMs = Date.now();
       const timeoutMs = Math.min(call.timeoutMs ?? options.timeoutMs, options.timeoutMs);
       const enter = call.enter ?? ((calls) => concurrency.enter(project, calls));
-      const route = await routing.find(project, modelOf(request), provider);
+      const route = await inDatabaseTime(routing.find(project, modelOf(request), provider));
       const targets = route.targets.map((one) => `${one.connection.name}/${one.model}`);
       logger.debug({ project_id: project.projectId, targets }, "model call routed");
       const release = await enter(concurrentCalls(route, request));

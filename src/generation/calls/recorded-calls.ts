@@ -4,6 +4,7 @@
 import type { ProjectScope } from "../../access/scope.ts";
 import type { BudgetGate } from "../budgets/gate.ts";
 import type { Running } from "../../base/running.ts";
+import { inDatabaseTime } from "../../base/within.ts";
 import type { CostEstimate } from "../../tracing/events/event.ts";
 import { AttemptsError, failureOf } from "./attempts.ts";
 import type { CallEnd, GenerationIds, RecordedRequest } from "./generation-event.ts";
@@ -68,7 +69,7 @@ export function createRecordedCalls(options: RecordedCallsOptions): RecordedCall
   return {
     async open(project, { caller, traceIds, recorded, ...rest }) {
       const ids = createGenerationIds(traceIds);
-      const charge = await budgets.admit(project, caller.keyId);
+      const charge = await inDatabaseTime(budgets.admit(project, caller.keyId));
       const request = charge ? withUsage(rest.request) : rest.request;
       const call = await calls.open(project, { ...rest, request, client: caller.signal });
       const { route, startedAtMs } = call;

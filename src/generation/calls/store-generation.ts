@@ -6,6 +6,7 @@ import { refuse, ServiceError } from "../../base/errors.ts";
 import { createUuid, isRecordId } from "../../base/ids.ts";
 import { present } from "../../base/json.ts";
 import { errorLengthMax } from "../../base/limits.ts";
+import { inDatabaseTime } from "../../base/within.ts";
 import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
@@ -38,7 +39,8 @@ const activeMs = 10_000;
 
 /**
  * Stores a generation and returns its cost. `commit` runs the write, at once or together with other
- * writes. Fails with NOT_FOUND if the project was archived meanwhile.
+ * writes. Fails with DATABASE_UNAVAILABLE, and with NOT_FOUND if the project was archived
+ * meanwhile.
  */
 export async function storeGeneration(
   parts: StoreGenerationParts,
@@ -50,7 +52,8 @@ export async function storeGeneration(
   const { charge } = parts;
   const effect = () => store(parts, project, toEventWrite(generation, estimate));
   const cost = chargedCost(parts.prices, generation, estimate);
-  await commit(() => (charge ? charge.commit(effect, cost) : effect()));
+  // An event that takes longer is stored once the database answers, without its caller.
+  await inDatabaseTime(commit(() => (charge ? charge.commit(effect, cost) : effect())));
   return estimate;
 }
 
