@@ -16,6 +16,9 @@ const connectionCodes: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "CONNECT_TIMEOUT",
+  // The process, or the machine, may open no more files.
+  "EMFILE",
+  "ENFILE",
 ]);
 
 /**

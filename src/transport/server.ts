@@ -6,6 +6,7 @@ import { createServer as createHttp1, type Server as Http1Server } from "node:ht
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from "node:net";
 import type { NodeResponse } from "./exchange.ts";
+import { limitConnections } from "./connection-limit.ts";
 import { createHttp1Connections, type Http1Connections } from "./http1-connections.ts";
 import { addKeylessStream } from "./keyless-streams.ts";
 import type { RequestListener } from "./routes.ts";
@@ -13,7 +14,6 @@ import { headTooLarge, writeUnreadAnswer } from "./unread-request.ts";
 import { formatHttpAddress } from "../base/http-address.ts";
 import type { Logger } from "../base/logger.ts";
 import {
-  connectionsMax,
   headerBytesMax,
   headersTimeoutMs,
   http2IdleTimeoutMs,
@@ -73,10 +73,10 @@ export function createTransportServer(options: TransportServerOptions): Transpor
     socket.once("close", () => sockets.delete(socket));
     sniff(socket, http1, http2);
   });
-  tcp.maxConnections = connectionsMax;
 
   return {
     async listen({ host, port }) {
+      await limitConnections(tcp, options.logger);
       await listening(tcp, host, port);
       // http1 never listens itself; without this event Node never checks its time-outs.
       http1.emit("listening");

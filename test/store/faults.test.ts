@@ -94,6 +94,10 @@ test.each([
   expect(await faultOf(testDatabase.url, statement)).toBe("DATABASE_UNAVAILABLE");
 });
 
+test.each(["EMFILE", "ENFILE"])("a database is away while no file can be opened: %s", (code) => {
+  expect(findDatabaseFault(Object.assign(new Error(code), { code }))).toBe("DATABASE_UNAVAILABLE");
+});
+
 test("a connection that is lost while it opens does not end the service", async () => {
   const proxy = await startProxy(testDatabase.url);
   onTestFinished(() => proxy.shut());
