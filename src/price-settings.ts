@@ -1,9 +1,12 @@
 // Parses the operator's prices of models. Source: docs/generations.md, "Prices".
 
-import { isJsonObject, type JsonObject, type JsonValue } from "./base/json.ts";
+import { isJsonObject, type JsonObject } from "./base/json.ts";
 import {
+  isOwnName,
+  isRate,
+  nameForm,
   type OwnPrice,
-  ownNameLengthMax,
+  rateForm,
   rateNames,
   type Rates,
 } from "./generation/prices/own-prices.ts";
@@ -14,17 +17,14 @@ const pricesForm =
   "in US dollars per million tokens";
 
 const pricesMax = 1_000;
-/** Above every real price; a larger number is one in another unit. */
-const rateMax = 1_000_000;
 
 /** Returns the prices of a JSON object by model; none for an empty text. */
 export function parsePrices(text: string): readonly OwnPrice[] {
   const entries = Object.entries(parseObject(text, pricesForm));
   if (entries.length > pricesMax) throw new Error(`must name at most ${pricesMax} models`);
   return entries.map(([name, value]) => {
-    if (name.length > ownNameLengthMax || !/^[^*\s]+\*?$/.test(name)) {
-      const form = `1 to ${ownNameLengthMax} characters without blanks, and a * only at their end`;
-      throw new Error(`must name models by ${form}, not ${JSON.stringify(name)}`);
+    if (!isOwnName(name)) {
+      throw new Error(`must name models by ${nameForm}, not ${JSON.stringify(name)}`);
     }
     if (!isJsonObject(value) || Object.keys(value).length === 0) {
       throw new Error(`of ${name} ${pricesForm}`);
@@ -39,12 +39,8 @@ function parseRates(name: string, value: JsonObject): Rates {
       throw new Error(`of ${name} ${rate}: must be one of ${rateNames.join(", ")}`);
     }
     if (!isRate(dollars)) {
-      throw new Error(`of ${name} ${rate}: must be a number from 0 to ${rateMax}`);
+      throw new Error(`of ${name} ${rate}: must be ${rateForm}`);
     }
   }
   return value;
-}
-
-function isRate(value: JsonValue | undefined): value is number {
-  return typeof value === "number" && value >= 0 && value <= rateMax;
 }

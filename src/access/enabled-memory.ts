@@ -1,4 +1,4 @@
-// Cache of the enabled evaluators, queues, budgets or masking rules of a project. It spares
+// Cache of the enabled evaluators, queues, budgets, masking rules or prices of a project. It spares
 // ingestion and model calls a query. Changes (access/changes) invalidate it.
 
 import { everything } from "./caller-memory.ts";
@@ -41,7 +41,7 @@ const bytesMaxDefault = 50_000_000;
 const lookupsMax = 100;
 
 /** Kind of resource that may be enabled; prefix of the cache key. */
-export type EnabledKind = "evaluators" | "queues" | "budgets" | "masking";
+export type EnabledKind = "evaluators" | "queues" | "budgets" | "masking" | "model_prices";
 
 /** Returns the cache key of a kind in a project, for invalidation (access/changes/changes.ts). */
 export function subjectOf(kind: EnabledKind, projectId: string): string {

@@ -31,10 +31,11 @@ export const providerCredentialsMax = 100;
 
 /**
  * Maximum aliases of one scope, kept in memory for every project that uses them; then targets of
- * one alias.
+ * one alias, and model prices of one scope.
  */
 export const modelAliasesMax = 500;
 export const aliasTargetsMax = 10;
+export const modelPricesMax = 500;
 
 /** Maximum choices of one translated chat: each is a call of the model. */
 export const chatChoicesMax = 16;

@@ -1,12 +1,11 @@
-// `waggle prices recost`: estimates the costs of a project's stored model events with the installed
-// price table, and reports costs before and after.
+// `waggle prices recost`: estimates the costs of a project's stored model events with the prices
+// that hold in it now, and reports costs before and after.
 // Source: docs/decisions.md, 18.2; docs/generations.md.
 
 import { parseTimeMs } from "../base/iso-time.ts";
 import { OperatorError } from "../base/operator-error.ts";
 import type { Config, Flags } from "../config.ts";
-import { createEstimateCost } from "../generation/prices/event-usage.ts";
-import { createPrices } from "../generation/prices/prices.ts";
+import { readProjectPrices } from "../generation/model-prices/model-prices.ts";
 import { recost, type Recosted, type RecostReport } from "../generation/prices/recost.ts";
 import type { Database } from "../postgres/database.ts";
 import { assertMigrated } from "../postgres/migrate.ts";
@@ -31,12 +30,12 @@ export async function run({ config, flags, operands }: CommandContext): Promise<
   await withDatabase(config, async (control) => {
     await assertMigrated(control);
     const { projectId, clusterId } = await getLocalProject(control, nameOrId);
-    const prices = createPrices(config.prices);
-    const estimateCost = createEstimateCost(prices);
+    const { pricing } = await readProjectPrices(control.sql(), projectId, config.prices);
+    const { estimateCost, priceTable } = pricing;
     const report = await withCluster(config, clusterId, control, (database) =>
       recost({ database, projectId, span, estimateCost, applies }),
     );
-    printReport(report, prices.table, applies);
+    printReport(report, priceTable, applies);
   });
   return 0;
 }

@@ -15,8 +15,7 @@ import { createControlplane } from "../controlplane/controlplane.ts";
 import { createEvaluation } from "../evaluation/evaluation.ts";
 import type { PythonSandbox } from "../evaluation/runner/python/sandbox.ts";
 import { createGeneration } from "../generation/generation.ts";
-import { createEstimateCost } from "../generation/prices/event-usage.ts";
-import { createPrices } from "../generation/prices/prices.ts";
+import { createModelPrices } from "../generation/model-prices/model-prices.ts";
 import { createNotifications } from "../notifications/notifications.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clusters } from "../postgres/clusters.ts";
@@ -74,14 +73,13 @@ export async function createCore(options: CoreOptions) {
   const given = { ...options, ...access, database, members };
   const controlplane = createControlplane({ ...given, assignment: config.dataplaneAssignment });
   const temporalPage = createTemporalPage(config.temporal);
-  const prices = createPrices(config.prices);
+  const modelPrices = createModelPrices({ ...given, operator: config.prices });
   const masking = createMasking(given);
   const tracing = createTracing({
     clusters,
     logger,
     maskOf: masking.maskOf,
-    estimateCost: createEstimateCost(prices),
-    priceTable: prices.table,
+    pricingOf: async (projectId) => (await modelPrices.of(projectId)).pricing,
     onStored: (events) => metrics.addStoredEvents(events),
   });
   const tracingOf = tracing.of;
@@ -91,7 +89,7 @@ export async function createCore(options: CoreOptions) {
     addressGuard: createAddressGuard({ privateHosts: config.webhookPrivateHosts }),
     mail: config.smtpUrl === undefined ? undefined : { url: config.smtpUrl, from: config.smtpFrom },
   });
-  const generation = createGeneration({ ...given, notifications, prices, tracingOf });
+  const generation = createGeneration({ ...given, notifications, modelPrices, tracingOf });
   const evaluation = createEvaluation({ ...given, ...generation, tracingOf });
   tracing.listen(evaluation.listener);
   metrics.watchQueue(() => tracing.queueSize());
@@ -110,6 +108,7 @@ export async function createCore(options: CoreOptions) {
       archiveReads: createArchiveReads((clusterId) => clusters.database(clusterId)),
     }),
     masking,
+    modelPrices,
     tracing,
     tracingOf,
     notifications,

@@ -38,6 +38,7 @@ import { DeploymentService } from "../../gen/waggle/v1/deployment_pb.js";
 import { MeService } from "../../gen/waggle/v1/me_pb.js";
 import { MemberService } from "../../gen/waggle/v1/member_pb.js";
 import { ModelAliasService } from "../../gen/waggle/v1/model_alias_pb.js";
+import { ModelPriceService } from "../../gen/waggle/v1/model_price_pb.js";
 import { OrganizationService } from "../../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../../gen/waggle/v1/project_pb.js";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
@@ -102,9 +103,9 @@ import {
 import { configurationVersionHandlers } from "../generation/configurations/version-handlers.ts";
 import { toolHandlers } from "../generation/tools/handlers.ts";
 import { modelAliasHandlers } from "../generation/connections/aliases/handlers.ts";
+import { modelPriceHandlers } from "../generation/model-prices/handlers.ts";
 import { generationHandlers } from "../generation/chat/handlers.ts";
 import { providerCredentialHandlers } from "../generation/connections/credentials/handlers.ts";
-import type { Generation } from "../generation/generation.ts";
 import { llmProxyHandlers } from "../generation/proxy/handlers.ts";
 import { createReadiness } from "../observability/readiness.ts";
 import { findDatabaseFault } from "../postgres/faults.ts";
@@ -147,7 +148,7 @@ const commitSlackMs = 35_000;
 
 export async function createApp(core: Core, { web }: AppOptions = {}): Promise<App> {
   const { config, database, clusters, logger, metrics } = core;
-  const { audit, keys, manifest, people, scopes, tracing, generation, evaluation } = core;
+  const { audit, keys, manifest, people, scopes, tracing, evaluation } = core;
   const publicOrigin = config.publicUrl;
   const signInPages = createSignInPages({
     ...people,
@@ -168,7 +169,7 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
       router.service(MaskingService, maskingHandlers(core.masking));
       const isExported = config.retentionExport !== undefined;
       router.service(RetentionService, retentionHandlers(core.retention, isExported));
-      addGenerationServices(router, generation);
+      addGenerationServices(router, core);
       addEvaluationServices(router, evaluation);
     },
     authenticate: createAuthenticator({ keys, signIns: people.signIns, publicOrigin }),
@@ -263,12 +264,16 @@ function addTracingServices(router: ServiceRouter, tracingOf: TracingOf): void {
   router.service(LogsService, logHandlers(tracingOf));
 }
 
-function addGenerationServices(router: ServiceRouter, generation: Generation): void {
+function addGenerationServices(
+  router: ServiceRouter,
+  { generation, modelPrices }: Pick<Core, "generation" | "modelPrices">,
+): void {
   const { chat, proxy, models, credentials, aliases, configurations } = generation;
   router.service(GenerationService, generationHandlers(chat));
   router.service(LlmProxyService, llmProxyHandlers(proxy, models));
   router.service(ProviderCredentialService, providerCredentialHandlers(credentials));
   router.service(ModelAliasService, modelAliasHandlers(aliases));
+  router.service(ModelPriceService, modelPriceHandlers(modelPrices));
   router.service(ConfigurationService, configurationHandlers(configurations));
   router.service(OldConfigurationService, oldConfigurationHandlers(configurations));
   router.service(BudgetService, budgetHandlers(generation.budgets));

@@ -37,8 +37,8 @@ import { createRecordedCalls } from "./calls/recorded-calls.ts";
 import { createWaitingPlaces } from "./calls/waiting-places.ts";
 import { type ConfiguredCalls, createConfiguredCalls } from "./configured/configured-calls.ts";
 import { createProxy, type Proxy } from "./proxy/proxy.ts";
+import type { ModelPrices } from "./model-prices/model-prices.ts";
 import { createTools, type Tools } from "./tools/tools.ts";
-import type { Prices } from "./prices/prices.ts";
 import { createRunning } from "../base/running.ts";
 import { createRouting, toOperatorProviders } from "./connections/routing/routing.ts";
 
@@ -70,7 +70,7 @@ export type GenerationOptions = {
   readonly keys: Pick<Keys, "get">;
   readonly notifications: Notifications;
   readonly tracingOf: TracingOf;
-  readonly prices: Prices;
+  readonly modelPrices: ModelPrices;
   readonly logger: Logger;
 };
 
@@ -131,7 +131,7 @@ export function createGeneration(options: GenerationOptions): Generation {
       concurrency,
       running,
       places: createWaitingPlaces("judge", config.generationConcurrencyMax),
-      prices: options.prices,
+      modelPrices: options.modelPrices,
     }),
     configuredCalls: createConfiguredCalls({
       calls,
@@ -139,7 +139,7 @@ export function createGeneration(options: GenerationOptions): Generation {
       concurrency,
       running,
       places: createWaitingPlaces("run", config.generationConcurrencyMax),
-      prices: options.prices,
+      modelPrices: options.modelPrices,
     }),
     async close() {
       await running.drain();

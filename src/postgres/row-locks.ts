@@ -22,6 +22,7 @@ export const rowLockKeys = {
   views: 730_529,
   dashboards: 730_530,
   run_executions: 730_531,
+  model_prices: 730_532,
 } as const;
 
 export type LockedTable = keyof typeof rowLockKeys;

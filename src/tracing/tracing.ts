@@ -70,7 +70,7 @@ export type TracingOfClusters = {
 };
 
 export function createTracing(options: TracingOptions): TracingOfClusters {
-  const { clusters, onStored, estimateCost, priceTable, logger } = options;
+  const { clusters, onStored, pricingOf, logger } = options;
   const { maskOf = () => Promise.resolve(undefined) } = options;
   let { listener } = options;
   const composed = new Map<Database, Tracing>();
@@ -81,8 +81,7 @@ export function createTracing(options: TracingOptions): TracingOfClusters {
     const unmasked = createRecorder({
       database,
       fields,
-      estimateCost,
-      priceTable,
+      pricingOf,
       listener,
       logger,
       ...(onStored && { onStored }),

@@ -5,7 +5,7 @@ import type { ScopeLevel } from "../../src/access/scope.ts";
 import { addAlert } from "../support/alerts.ts";
 import { addBudget } from "../support/budgets.ts";
 import { addConfiguration, addTool } from "../support/configurations.ts";
-import { addAlias, addCredential } from "../support/credentials.ts";
+import { addAlias, addCredential, addPrice } from "../support/credentials.ts";
 import { callRoute } from "../support/call-route.ts";
 import { addDataset, addExecution, addQueue, addRun, poster } from "../support/datasets.ts";
 import { addBackfill, addMetric, aJudge } from "../support/metrics.ts";
@@ -104,6 +104,8 @@ export async function giveState(service: TestService, tenant: Tenant, row: Row):
     ids["scope_id"] = await addArchival(service, tenant);
   } else if (need === "alias") {
     ids["name"] = await addAlias(service.database, tenant, level as KeyRoot);
+  } else if (need === "price") {
+    ids["name"] = await addPrice(service.database, tenant, level as KeyRoot);
   } else if (need !== undefined) {
     const root = level as KeyRoot;
     ids["key_id"] = (await addKey(service.database, tenant, { kind: need, root })).keyId;
@@ -149,5 +151,5 @@ let names = 0;
 function withOwnName(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("name" in body)) return body;
   names += 1;
-  return { ...body, name: `name ${names}` };
+  return { ...body, name: `name-${names}` };
 }

@@ -27,6 +27,7 @@ export type Need =
   | "tool"
   | "credential"
   | "alias"
+  | "price"
   | "archival"
   | KeyKind
   | Created;
@@ -597,6 +598,18 @@ function aliasRows(root: string): readonly Row[] {
   ];
 }
 
+/** The calls on model prices under one root. */
+function priceRows(root: string): readonly Row[] {
+  const path = `${root}/model_prices`;
+  const call = (route: string, rpc: string, action: string, rest?: Rest) =>
+    row(route, rpc, `{scope}.model_price.${action}`, fineGrained, rest);
+  return [
+    call(`PUT ${path}`, "PutModelPrice", "put", { body: { name: "mine", input_mtok: 1 } }),
+    call(`GET ${path}`, "ListModelPrices", "list"),
+    call(`DELETE ${path}?name={name}`, "DeleteModelPrice", "delete", { need: "price" }),
+  ];
+}
+
 const dataset: Rest = { need: "dataset" };
 const oneDataset = "/v1/datasets/{dataset_id}";
 const inBody = { dataset_id: "{dataset_id}", ...named };
@@ -822,7 +835,11 @@ export const contractParts = {
   ],
   keys: [
     ...apiKeyRows,
-    ...[org, workspace, project].flatMap((root) => [...credentialRows(root), ...aliasRows(root)]),
+    ...[org, workspace, project].flatMap((root) => [
+      ...credentialRows(root),
+      ...aliasRows(root),
+      ...priceRows(root),
+    ]),
   ],
 } satisfies Record<string, readonly Row[]>;
 

@@ -190,6 +190,12 @@ test.each([
     body: { targets: ["openai/gpt-4o"] },
     other: { targets: ["openai/gpt-4o-mini"] },
   },
+  {
+    name: "a price",
+    path: "model_prices",
+    body: { name: "mine", input_mtok: 1 },
+    other: { name: "mine", input_mtok: 2 },
+  },
 ])("$name that is put again unchanged has no second row", async ({ path, body, other }) => {
   const { projectId } = service.project;
   const put = async (content: object) => {

@@ -11,6 +11,7 @@ import {
   readEventStream,
   startChatService,
 } from "../support/chats.ts";
+import { callRest } from "../support/read-back.ts";
 
 const chats = givenStarted(() =>
   startChatService({
@@ -99,6 +100,24 @@ describe("POST /chat", () => {
     expect(got.cost).toBeCloseTo(((prompt ?? 0) * 1_000 + (completion ?? 0) * 2_000) / 1e6, 9);
     expect(got.cost).toBeGreaterThan(0);
     expect(metadata["cost"]).toBe(got.cost);
+  });
+
+  test("costs what the project's price of the model says, from its change on", async () => {
+    const price = { name: "openai/House-*", input_mtok: 3_000, output_mtok: 0 };
+    const { service } = chats;
+    const path = `/v1/projects/${service.project.projectId}/model_prices`;
+    const access = { url: service.url, key: service.controlPlaneKey };
+    await callRest(access, "PUT", path, price);
+    const got = await generate({ model: "openai/house-model" });
+    await callRest(access, "DELETE", `${path}?name=${encodeURIComponent(price.name)}`);
+    const after = await generate({ model: "openai/house-model" });
+
+    const { metadata } = await chats.readEvent(got.generation_id);
+    const [prompt, completion] = [metadata["prompt_tokens"], metadata["completion_tokens"]];
+    expect(got.cost).toBeCloseTo((Number(prompt) * 3_000) / 1e6, 9);
+    expect(metadata["cost"]).toBe(got.cost);
+    const operators = Number(prompt) * 1_000 + Number(completion) * 2_000;
+    expect(after.cost).toBeCloseTo(operators / 1e6, 9);
   });
 
   test("sends the provider the operator's key and every hyperparameter", async () => {

@@ -6,6 +6,7 @@ import { projectCommitsShare } from "../../src/base/tenant-limits.ts";
 import { dividePools } from "../../src/postgres/pools.ts";
 import { createTurns } from "../../src/postgres/turns.ts";
 import { createCommitQueue } from "../../src/tracing/events/commit-queue.ts";
+import { noPricing } from "../../src/tracing/events/event.ts";
 import type { WriteSet } from "../../src/tracing/events/write-set.ts";
 import { createRandom } from "./events.ts";
 import { onSimulatedTime, type SimulatedTime } from "./simulated-time.ts";
@@ -142,6 +143,7 @@ function aSet(number: number, events: number): WriteSet {
     kind: "create",
     sessionNames: new Map(),
     receivedAtMs: 0,
+    pricing: noPricing,
     bytes: events * 2_048,
   };
 }

@@ -126,6 +126,38 @@ describe("the settings of a project", () => {
     await page.getByText("There is an alias of this name: change that one.").waitFor();
   });
 
+  test("set the price of a model, change it, and say what is wrong with one", async () => {
+    const { page } = await app.open(path("providers"));
+    await page.getByRole("button", { name: "Add price" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Model").fill("ft:gpt-4o:Acme*");
+    await form.getByLabel("Input", { exact: true }).fill("1,5");
+    await form.getByLabel("Output", { exact: true }).fill("15");
+    await form.getByRole("button", { name: "Save price" }).click();
+    await form.getByText("must be a number from 0 to 1000000").waitFor();
+    await form.getByLabel("Input", { exact: true }).fill("3.75");
+    await form.getByRole("button", { name: "Save price" }).click();
+    const row = page.getByRole("row", { name: /ft:gpt-4o:acme\*/ });
+    await row.getByText("$3.75").waitFor();
+    await row.getByText("$15.00").waitFor();
+
+    await page.getByRole("button", { name: "Change price of ft:gpt-4o:acme*" }).click();
+    await form.getByLabel("Input", { exact: true }).fill("0.00005");
+    await form.getByLabel("Output", { exact: true }).fill("");
+    await form.getByRole("button", { name: "Save price" }).click();
+    await row.getByText("$0.00005").waitFor();
+    expect(await row.getByText("$15.00").count()).toBe(0);
+
+    await page.getByRole("button", { name: "Add price" }).click();
+    await form.getByLabel("Model").fill("FT:gpt-4o:acme*");
+    await form.getByText("There is a price of this name: change that one.").waitFor();
+    await form.getByRole("button", { name: "Cancel" }).click();
+
+    await page.getByRole("button", { name: "Delete price of ft:gpt-4o:acme*" }).click();
+    await form.getByRole("button", { name: "Delete price" }).click();
+    await expect.poll(() => row.count(), patience).toBe(0);
+  });
+
   test("tell a webhook of a budget, and see what was sent", async () => {
     const { page } = await app.open(path("budgets"));
     await page.getByRole("button", { name: "Add budget" }).click();

@@ -101,6 +101,22 @@ describe("waggle prices recost", { timeout: timeoutMs }, () => {
     ]);
   });
 
+  test("takes the prices of the project before the operator's", async () => {
+    await givenCalls(control.database, "gpt-4o", "mine");
+    const rates = { input_mtok: 3, output_mtok: 0 };
+    const sql = control.database.sql();
+    await sql`
+      insert into model_prices (price_id, project_id, name, rates, updated_by)
+      values (gen_random_uuid(), ${project.projectId}, 'mine', ${sql.json(rates)}, 'test')`;
+    const flat = { input_mtok: 1, output_mtok: 0 };
+    const prices = ["--prices", JSON.stringify({ Mine: flat, "gpt-4o": flat })];
+
+    const applied = await recost("--project", "demo", ...span, "--apply", ...prices);
+
+    expect(applied.code).toBe(0);
+    expect(await estimatesIn(control.database)).toMatchObject([{ cost: 0.001 }, { cost: 0.003 }]);
+  });
+
   test("works on the cluster of the project, and nowhere else", async () => {
     const cluster = await givenADatabase();
     const clusters = ["--clusters", JSON.stringify({ eu: cluster.url })];

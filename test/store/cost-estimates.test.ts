@@ -19,7 +19,9 @@ const estimateCost = createEstimateCost(createPrices());
 const atMs = Date.UTC(2026, 5, 1);
 const span = { fromUs: atMs * 1000, toUs: (atMs + 1_000_000) * 1000 };
 
-const { database, recorder, events, sessions } = await givenARecorder({ estimateCost });
+const pricingOf = async () => ({ estimateCost, priceTable: priceTableName });
+
+const { database, recorder, events, sessions } = await givenARecorder({ pricingOf });
 
 function aCall(fields: Partial<EventWrite> = {}): EventWrite {
   return {
@@ -122,7 +124,11 @@ describe("recost", () => {
   /** Stores events as a service with another price table did. */
   async function givenOutdated(projectId: ProjectId, writes: readonly EventWrite[]): Promise<void> {
     const fields = createFieldCatalogue({ database });
-    const older = createRecorder({ database, fields, estimateCost: outdated });
+    const older = createRecorder({
+      database,
+      fields,
+      pricingOf: async () => ({ estimateCost: outdated, priceTable: "older table" }),
+    });
     await older.record(projectId, writes);
   }
 

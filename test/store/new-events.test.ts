@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import type { Sql } from "../../src/postgres/database.ts";
-import type { EventWrite } from "../../src/tracing/events/event.ts";
+import { type EventWrite, noPricing, type Pricing } from "../../src/tracing/events/event.ts";
 import { createApplyNew } from "../../src/tracing/events/apply-new.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
 import { createRecorder, type Recorder } from "../../src/tracing/events/record.ts";
@@ -22,7 +22,7 @@ const own = await createTestDatabase();
 afterAll(() => own.drop());
 const { database } = own;
 const fields = createFieldCatalogue({ database });
-const derivations = () => ({ fields, estimateCost: () => null });
+const derivations = () => ({ fields });
 const projectId = await givenProject();
 
 const clusters = openTestClusters(database);
@@ -42,12 +42,17 @@ function anEvent(overrides: Partial<EventWrite> = {}): EventWrite {
   };
 }
 
-function setOf(project: ProjectId, writes: readonly EventWrite[]): WriteSet {
+function setOf(
+  project: ProjectId,
+  writes: readonly EventWrite[],
+  pricing: Pricing = noPricing,
+): WriteSet {
   return {
     projectId: project,
     writes,
     kind: "create",
     receivedAtMs: 2_000,
+    pricing,
     bytes: 2_000,
     sessionNames: new Map(),
   };
@@ -115,14 +120,17 @@ describe("applyNew", () => {
       user_properties: bucket,
     });
     const writes = [event, anEvent({ event_id: "bare", session_id: "bare session" })];
-    const given = { ...derivations(), estimateCost: () => ({ cost: null, reason: odd }) as never };
+    const odds = { ...noPricing, estimateCost: () => ({ cost: null, reason: odd }) as never };
     const [project, other] = [await givenProject(), await givenProject()];
-    const known = setOf(project, [{ ...event, event_id: "known", session_id: "known session" }]);
-    await applyWrites(database, given, [known]);
-    await applyWrites(database, given, [{ ...known, projectId: other }]);
+    const first = { ...event, event_id: "known", session_id: "known session" };
+    const known = setOf(project, [first], odds);
+    await applyWrites(database, derivations(), [known]);
+    await applyWrites(database, derivations(), [{ ...known, projectId: other }]);
 
-    expect(await createApplyNew(database, given)([setOf(project, writes)])).toBeDefined();
-    await applyWrites(database, given, [setOf(other, writes)]);
+    expect(
+      await createApplyNew(database, derivations())([setOf(project, writes, odds)]),
+    ).toBeDefined();
+    await applyWrites(database, derivations(), [setOf(other, writes, odds)]);
 
     expect(await readStored(database, project)).toEqual(await readStored(database, other));
   });

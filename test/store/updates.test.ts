@@ -7,7 +7,7 @@ import { createUuid, type ProjectId } from "../../src/base/ids.ts";
 import { createApplyUnread } from "../../src/tracing/events/apply-unread.ts";
 import { createApplyUpdates } from "../../src/tracing/events/apply-updates.ts";
 import { applyWrites } from "../../src/tracing/events/apply-writes.ts";
-import type { EventWrite } from "../../src/tracing/events/event.ts";
+import type { EventWrite, Pricing } from "../../src/tracing/events/event.ts";
 import type { WriteKind, WriteSet, WrittenListener } from "../../src/tracing/events/write-set.ts";
 import { createFieldCatalogue } from "../../src/tracing/fields/fields.ts";
 import { type Database, openDatabase } from "../../src/postgres/database.ts";
@@ -33,14 +33,16 @@ const estimateCost = ({ metadata }: { readonly metadata: Readonly<Record<string,
     ? { cost: metadata["total_tokens"] / 1_000, price_table: "test" }
     : null;
 
-const derivations = () => ({ fields, estimateCost: estimateCost as never, priceTable: "test" });
+const pricing: Pricing = { estimateCost, priceTable: "test" };
+const derivations = () => ({ fields });
 
 function setOf(
   projectId: ProjectId,
   writes: readonly EventWrite[],
   kind: WriteKind = "update",
 ): WriteSet {
-  return { projectId, writes, kind, sessionNames: new Map(), receivedAtMs: 2_000, bytes: 2_000 };
+  const request = { sessionNames: new Map(), receivedAtMs: 2_000, bytes: 2_000, pricing };
+  return { projectId, writes, kind, ...request };
 }
 
 const given: readonly EventWrite[] = [
@@ -210,10 +212,12 @@ describe("applyUnread", () => {
     const project = await givenProject();
     const update = setOf(project, [{ event_id: "model", inputs: { a: 2 } }]);
     const { database } = testDatabase;
-    const applyOther = createApplyUnread(database, { ...derivations(), priceTable: "new" });
+    const newer = { ...update, pricing: { ...pricing, priceTable: "new" } };
+    const applyUnread = createApplyUnread(database, derivations());
 
-    expect(await applyOther([update])).toBeUndefined();
-    expect(await createApplyUnread(database, derivations())([update])).toEqual([["applied"]]);
+    expect(await applyUnread([newer])).toBeUndefined();
+    expect(await applyUnread([update, newer])).toBeUndefined();
+    expect(await applyUnread([update])).toEqual([["applied"]]);
   });
 
   test("leaves large events, and projects with a listener, to the general way", async () => {

@@ -1,4 +1,4 @@
-// Encryption keys, provider credentials and model aliases for tests.
+// Encryption keys, provider credentials, model aliases and prices for tests.
 
 import { randomBytes } from "node:crypto";
 import { createAudit } from "../../src/access/audit/audit.ts";
@@ -89,5 +89,20 @@ export async function addAlias(
   await sql`
     insert into model_aliases (alias_id, ${sql(`${level}_id`)}, name, targets, updated_by)
     values (${id}, ${scopeIdOf(tenant, level)}, ${name}, '{openai/m}', 'test')`;
+  return name;
+}
+
+/** Adds a price to a tenant by SQL, and returns its name. */
+export async function addPrice(
+  database: Database,
+  tenant: LocalProject,
+  level: KeyRoot,
+): Promise<string> {
+  const sql = database.sql();
+  const id = createUuid();
+  const name = `stored-${id}`;
+  await sql`
+    insert into model_prices (price_id, ${sql(`${level}_id`)}, name, rates, updated_by)
+    values (${id}, ${scopeIdOf(tenant, level)}, ${name}, '{"input_mtok": 1}', 'test')`;
   return name;
 }

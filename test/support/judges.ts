@@ -12,7 +12,9 @@ import { createWaitingPlaces } from "../../src/generation/calls/waiting-places.t
 import { createJudgeCalls } from "../../src/generation/judge/judge-calls.ts";
 import type { JudgeCalls } from "../../src/generation/judge/judge-calls.ts";
 import { createModelCalls } from "../../src/generation/calls/model-calls.ts";
+import type { ModelPrices } from "../../src/generation/model-prices/model-prices.ts";
 import { createPrices } from "../../src/generation/prices/prices.ts";
+import { noPricing } from "../../src/tracing/events/event.ts";
 import type { ProviderType } from "../../src/generation/provider.ts";
 import { createRouting } from "../../src/generation/connections/routing/routing.ts";
 import { createRunning } from "../../src/base/running.ts";
@@ -74,12 +76,17 @@ export function givenJudges(
   const calls = createJudgeCalls({
     calls: modelCalls,
     running: createRunning(),
-    prices: createPrices(),
+    modelPrices: tablePrices,
     concurrency,
     places: createWaitingPlaces("judge", callsMax, limits.judgeCallsMax),
   });
   return { judge: createJudge({ calls }), calls, concurrency };
 }
+
+/** The prices of the table, in every project. */
+export const tablePrices: Pick<ModelPrices, "of"> = {
+  of: async () => ({ prices: createPrices(), pricing: noPricing }),
+};
 
 /** Returns a judge that answers its prompt if the model plays `echo`. */
 export function aJudge(over: Partial<RunnableDefinition> = {}): RunnableDefinition {

@@ -11,6 +11,7 @@ import type { Scopes } from "../../controlplane/scopes/scopes.ts";
 import type { CostEstimate, EventWrite } from "../../tracing/events/event.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
 import type { Charge } from "../budgets/gate.ts";
+import type { ModelPrices } from "../model-prices/model-prices.ts";
 import { asksUsage } from "../openai/stream-usage.ts";
 import type { Prices } from "../prices/prices.ts";
 import { speaksOpenAi } from "../provider.ts";
@@ -26,7 +27,7 @@ export type TraceIds = {
 export type StoreGenerationParts = {
   readonly tracingOf: TracingOf;
   readonly scopes: Pick<Scopes, "find">;
-  readonly prices: Prices;
+  readonly modelPrices: Pick<ModelPrices, "of">;
   /** Counts the call in the commit of its event; undefined if no budget applies. */
   readonly charge?: Charge | undefined;
 };
@@ -42,18 +43,28 @@ const activeMs = 10_000;
  * writes. Fails with DATABASE_UNAVAILABLE, and with NOT_FOUND if the project was archived
  * meanwhile.
  */
-export async function storeGeneration(
+export function storeGeneration(
   parts: StoreGenerationParts,
   project: ProjectScope,
   generation: FinishedGeneration,
   commit: (effect: () => Promise<void>) => Promise<void>,
 ): Promise<CostEstimate> {
-  const estimate = estimateOf(parts.prices, generation);
-  const { charge } = parts;
-  const effect = () => store(parts, project, toEventWrite(generation, estimate));
-  const cost = chargedCost(parts.prices, generation, estimate);
   // An event that takes longer is stored once the database answers, without its caller.
-  await inDatabaseTime(commit(() => (charge ? charge.commit(effect, cost) : effect())));
+  return inDatabaseTime(priceAndStore(parts, project, generation, commit));
+}
+
+async function priceAndStore(
+  parts: StoreGenerationParts,
+  project: ProjectScope,
+  generation: FinishedGeneration,
+  commit: (effect: () => Promise<void>) => Promise<void>,
+): Promise<CostEstimate> {
+  const { charge, modelPrices } = parts;
+  const { prices } = await modelPrices.of(project.projectId);
+  const estimate = estimateOf(prices, generation);
+  const effect = () => store(parts, project, toEventWrite(generation, estimate));
+  const cost = chargedCost(prices, generation, estimate);
+  await commit(() => (charge ? charge.commit(effect, cost) : effect()));
   return estimate;
 }
 

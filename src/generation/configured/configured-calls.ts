@@ -17,7 +17,7 @@ import { type ChatTask, toChatTask, withConfiguration } from "../chat/request.ts
 import type { Environment } from "../configurations/configuration.ts";
 import { toUsed, type UsableConfiguration } from "../configurations/used.ts";
 import type { Routing } from "../connections/routing/routing.ts";
-import type { Prices } from "../prices/prices.ts";
+import type { ModelPrices } from "../model-prices/model-prices.ts";
 
 /** A configuration, and what a run changes in it. */
 export type ConfiguredModel = {
@@ -71,11 +71,11 @@ export type ConfiguredCallsOptions = WaitingPlaces & {
   readonly routing: Pick<Routing, "find">;
   /** Keeps the service from stopping before running calls end. */
   readonly running: Pick<Running, "run">;
-  readonly prices: Prices;
+  readonly modelPrices: Pick<ModelPrices, "of">;
 };
 
 export function createConfiguredCalls(options: ConfiguredCallsOptions): ConfiguredCalls {
-  const { calls, routing, running, prices } = options;
+  const { calls, routing, running, modelPrices } = options;
 
   async function ask(
     project: ProjectScope,
@@ -90,6 +90,7 @@ export function createConfiguredCalls(options: ConfiguredCallsOptions): Configur
       isStream: false,
       idempotencyKey: ids.generationId,
     };
+    const { prices } = await modelPrices.of(project.projectId);
     const call = await calls.open(project, {
       request,
       client,

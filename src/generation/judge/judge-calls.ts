@@ -7,6 +7,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Running } from "../../base/running.ts";
 import { judgeTimeoutMsMax } from "../../base/tenant-limits.ts";
 import { causeOf } from "../calls/attempts.ts";
+import type { ModelPrices } from "../model-prices/model-prices.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { ModelCall, ModelCalls } from "../calls/model-calls.ts";
 import { enterWaiting, type WaitingPlaces } from "../calls/waiting-places.ts";
@@ -68,11 +69,11 @@ export type JudgeCallsOptions = WaitingPlaces & {
   readonly calls: ModelCalls;
   /** Keeps the service from stopping before running calls end. */
   readonly running: Pick<Running, "run">;
-  readonly prices: Prices;
+  readonly modelPrices: Pick<ModelPrices, "of">;
 };
 
 export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
-  const { calls, running, prices } = options;
+  const { calls, running, modelPrices } = options;
 
   async function ask(
     project: ProjectScope,
@@ -81,6 +82,7 @@ export function createJudgeCalls(options: JudgeCallsOptions): JudgeCalls {
   ): Promise<JudgeAnswer | JudgeRefusal> {
     const { provider, model, messages } = question;
     const body = { ...question.options, model, messages };
+    const { prices } = await modelPrices.of(project.projectId);
     let call: ModelCall | undefined;
     try {
       call = await calls.open(project, {

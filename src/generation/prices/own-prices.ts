@@ -1,5 +1,5 @@
-// Prices that the operator sets: of models that the price table lacks, and at rates of one's own.
-// They come before the table's. Source: docs/generations.md, "Prices".
+// Prices that people set: of models that the price table lacks, and at rates of one's own. They
+// come before the table's. Source: docs/generations.md, "Prices".
 
 import { createHash } from "node:crypto";
 import { type Price, type PricedModel, toOwnPrice } from "./price-table.ts";
@@ -24,7 +24,20 @@ export type OwnPrice = {
 };
 
 /** Maximum length of a name; a call with a longer one has no price of one's own. */
-export const ownNameLengthMax = 256;
+const nameLengthMax = 256;
+/** Above every real price; a larger number is one in another unit. */
+const rateMax = 1_000_000;
+
+export const nameForm = `1 to ${nameLengthMax} characters without blanks, and a * only at the end`;
+export const rateForm = `a number from 0 to ${rateMax}`;
+
+export function isOwnName(text: string): boolean {
+  return text.length <= nameLengthMax && /^[^*\s\p{C}]+\*?$/u.test(text);
+}
+
+export function isRate(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= rateMax;
+}
 
 export type OwnPrices = {
   /** Distinguishes these prices from others; empty without any. */
@@ -54,7 +67,7 @@ export function createOwnPrices(given: readonly OwnPrice[]): OwnPrices {
   return {
     version: given.length === 0 ? "" : digestOf(given),
     find({ provider, providerType = "", model }) {
-      const isNamed = model !== "" && provider.length + model.length < ownNameLengthMax;
+      const isNamed = model !== "" && provider.length + model.length < nameLengthMax;
       if (!isNamed) return undefined;
       const names = [`${provider}/${model}`, `${providerType}/${model}`, model];
       return names.map((name) => findNamed(name.toLowerCase())).find((price) => price);
@@ -63,5 +76,9 @@ export function createOwnPrices(given: readonly OwnPrice[]): OwnPrices {
 }
 
 function digestOf(given: readonly OwnPrice[]): string {
-  return createHash("sha256").update(JSON.stringify(given)).digest("hex").slice(0, 8);
+  const prices = given.map(({ name, rates }) => {
+    return [name.toLowerCase(), rateNames.map((rate) => rates[rate] ?? null)];
+  });
+  const text = JSON.stringify(prices.toSorted());
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }

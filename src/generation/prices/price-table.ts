@@ -71,7 +71,7 @@ export function findPrice({ provider, providerType, model }: PricedModel): Price
 
 /** Returns a price with these rates, which never change with the time. */
 export function toOwnPrice(name: string, prices: ModelPrice): Price {
-  const provider = { id: "WAGGLE_PRICES", name: "WAGGLE_PRICES", api_pattern: "", models: [] };
+  const provider = { id: "own prices", name: "own prices", api_pattern: "", models: [] };
   return toPrice(provider, { id: name, match: { equals: name }, prices });
 }
 

@@ -39,6 +39,8 @@ export type Prices = {
 
 /** Maximum cached lookups; the limit is needed because model names come from requests. */
 const rememberedMax = 2_000;
+/** The same for own prices, which many projects may have. */
+const ownRememberedMax = 200;
 /** Maximum length of a name; longer text names no model. */
 const nameLengthMax = 256;
 /** Significant digits of a cost; further ones are floating-point errors. */
@@ -46,9 +48,9 @@ const digits = 12;
 
 type FindPrice = (priced: PricedModel) => Price | undefined;
 
-/** Returns `find` with a memory. Entries never expire: prices change by a restart alone. */
-function remembered(find: FindPrice): FindPrice {
-  const found = new LRUCache<string, { readonly price: Price | undefined }>({ max: rememberedMax });
+/** Returns `find` with a memory. Entries never expire: what `find` returns never changes. */
+function remembered(find: FindPrice, max: number): FindPrice {
+  const found = new LRUCache<string, { readonly price: Price | undefined }>({ max });
   return (priced) => {
     const { provider, providerType = "", model } = priced;
     if (isTooLong(priced)) return undefined;
@@ -65,12 +67,14 @@ function isTooLong({ provider, model }: PricedModel): boolean {
   return Math.max(provider.length, model.length) > nameLengthMax;
 }
 
-/** Creates the prices: those of the operator's own, then those of the table. */
+/** The table is the same for all projects. */
+const priceOf = remembered(findPrice, rememberedMax);
+
+/** Creates the prices: own ones, then those of the table. */
 export function createPrices(given: readonly OwnPrice[] = []): Prices {
   const own = createOwnPrices(given);
   const table = own.version === "" ? priceTableName : `${priceTableName}, own ${own.version}`;
-  const priceOf = remembered(findPrice);
-  const ownPriceOf = given.length === 0 ? () => undefined : remembered(own.find);
+  const ownPriceOf = given.length === 0 ? () => undefined : remembered(own.find, ownRememberedMax);
 
   function estimateOf(priced: PricedModel, usage: Usage, atMs: number): CostEstimate {
     const { provider, model } = priced;

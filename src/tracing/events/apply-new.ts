@@ -13,10 +13,10 @@ import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Submitted, toSubmitted } from "./entries.ts";
 import { lastTimeOf, type StoredEvent } from "./event.ts";
 import { hoursOf } from "./mark-store.ts";
-import { foldEntry, type ToEvent, type WrittenChange } from "./merge-held.ts";
+import { foldEntry, type WrittenChange } from "./merge-held.ts";
 import { isLong } from "./row-json.ts";
 import { toOneStatement } from "./row-statements.ts";
-import { keyOf, toCells, toMicroseconds, toStoredEvent } from "./stored-event.ts";
+import { keyOf, toCells, toMicroseconds } from "./stored-event.ts";
 import { storeNewEvents, type Stub } from "./store.ts";
 import { mustHear, type WriteSet } from "./write-set.ts";
 
@@ -47,10 +47,8 @@ const mergingMax = 1_000;
 export type ApplyNew = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 
 export function createApplyNew(database: Database, derivations: Derivations): ApplyNew {
-  const { fields, estimateCost, listener } = derivations;
+  const { fields, listener } = derivations;
   const merging = new LRUCache<string, true>({ max: mergingMax, ttl: mergingMs });
-  const toEvent: ToEvent = (eventId, given, startMs) =>
-    toStoredEvent(eventId, given, startMs, estimateCost);
 
   const isWanted = (sets: readonly WriteSet[]): boolean =>
     sets.some(({ projectId }) => mustHear(listener, projectId));
@@ -81,7 +79,7 @@ export function createApplyNew(database: Database, derivations: Derivations): Ap
       // Two writes of one id may name two sessions, and the event belongs to the second only.
       if (entry.changes.length > 1) return undefined;
       const { projectId } = entry;
-      const { event } = foldEntry(entry, undefined, toEvent);
+      const { event } = foldEntry(entry, undefined);
       if (event === undefined || fields.unseen(projectId, event).length > 0) return undefined;
       changes.push({ projectId, before: undefined, after: event, given: event });
       if (isTold && entry.members.length === 0)

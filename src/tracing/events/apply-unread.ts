@@ -34,14 +34,19 @@ const storedBytesMax = Math.floor((eventBytesMax - bytesMax) / compressionMax);
 export type ApplyUnread = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 
 export function createApplyUnread(database: Database, derivations: Derivations): ApplyUnread {
-  const { fields, listener, priceTable = "" } = derivations;
+  const { fields, listener } = derivations;
 
   const isWanted = (sets: readonly WriteSet[]): boolean =>
     sets.some(({ projectId }) => listener?.wants(projectId) === true);
 
   function mayApply(sets: readonly WriteSet[]): boolean {
     if (database.isInTransaction() || isWanted(sets)) return false;
-    return sets.every(({ kind, writes }) => kind !== "create" && !isLong(writes, bytesMax));
+    return sets.every(
+      ({ kind, writes, pricing }) =>
+        kind !== "create" &&
+        pricing.priceTable === sets[0]?.pricing.priceTable &&
+        !isLong(writes, bytesMax),
+    );
   }
 
   /** Returns the event types under which all fields of an update are recorded. */
@@ -84,6 +89,7 @@ export function createApplyUnread(database: Database, derivations: Derivations):
     const text = await toOneStatement(rows, pacer);
     // A listener may have begun to want the events meanwhile.
     if (text === undefined || isWanted(sets)) return undefined;
+    const { priceTable = "" } = sets[0]?.pricing ?? {};
     const limits = { storedBytesMax, priceTable };
     const isStored = await tryStatement(() => mergeUnread(database.sql(), text, limits));
     return isStored ? submitted.map(outcomesOf) : undefined;

@@ -18,7 +18,6 @@ import { compressionMax, mergePair, type Merging } from "./merge-held.ts";
 import { mergeUnchanged, readHeld } from "./merge-store.ts";
 import { isLong } from "./row-json.ts";
 import { type Row, toOneStatement } from "./row-statements.ts";
-import { toStoredEvent } from "./stored-event.ts";
 import { mustHear, type WriteSet } from "./write-set.ts";
 
 /** Maximum bytes of the updates of a commit, and of an event with its updates. */
@@ -33,7 +32,7 @@ const bytesMax = 1_000_000;
 export type ApplyUpdates = (sets: readonly WriteSet[]) => Promise<readonly Outcomes[] | undefined>;
 
 export function createApplyUpdates(database: Database, derivations: Derivations): ApplyUpdates {
-  const { fields, estimateCost, listener } = derivations;
+  const { fields, listener } = derivations;
 
   function mayApply(sets: readonly WriteSet[]): boolean {
     const [first] = sets;
@@ -59,11 +58,7 @@ export function createApplyUpdates(database: Database, derivations: Derivations)
       refusals: new Map(),
       large: new Set(),
       changes: [],
-      options: {
-        pacer,
-        isAlone: true,
-        toEvent: (id, given, startMs) => toStoredEvent(id, given, startMs, estimateCost),
-      },
+      options: { pacer, isAlone: true },
     };
     const rows: Row[] = [];
     for (const entry of entries) {

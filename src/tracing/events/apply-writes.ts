@@ -10,7 +10,7 @@ import type { FieldCatalogue, FieldSighting } from "../fields/fields.ts";
 import { applyTotals } from "../sessions/totals-change.ts";
 import type { Outcomes } from "./commit-queue.ts";
 import { collectEntries, type Entries, toSubmitted } from "./entries.ts";
-import { type EstimateCost, isSession, lastTimeOf } from "./event.ts";
+import { isSession, lastTimeOf } from "./event.ts";
 import { hoursOf, markHours } from "./mark-store.ts";
 import type { Change, Refusal } from "./merge.ts";
 import {
@@ -20,12 +20,11 @@ import {
   type MergeOptions,
   requireSessions,
   rowLengthMax,
-  type ToEvent,
   tooLarge,
   type WrittenChange,
 } from "./merge-held.ts";
 import { type Row, toStatements } from "./row-statements.ts";
-import { keyOf, toMicroseconds, toPendingRow, toRow, toStoredEvent } from "./stored-event.ts";
+import { keyOf, toMicroseconds, toPendingRow, toRow } from "./stored-event.ts";
 import {
   endSoonIfIdle,
   insertRows,
@@ -38,9 +37,6 @@ import type { WriteSet, WrittenListener } from "./write-set.ts";
 /** Derived data that is stored beside events and inside them. */
 export type Derivations = {
   readonly fields: FieldCatalogue;
-  readonly estimateCost: EstimateCost;
-  /** Name of the table by which `estimateCost` estimates; absent if no prices are known. */
-  readonly priceTable?: string | undefined;
   readonly listener?: WrittenListener | undefined;
   readonly logger?: Pick<Logger, "debug"> | undefined;
 };
@@ -121,14 +117,12 @@ export function bytesOfRequests(sets: readonly WriteSet[], unknown: number): num
 
 async function apply(
   sql: Sql,
-  { fields, estimateCost, listener, logger }: Derivations,
+  { fields, listener, logger }: Derivations,
   entries: Entries,
   { isAlone, isSmall }: CommitSize,
 ): Promise<FieldSighting[]> {
   const pacer = createPacer();
-  const toEvent: ToEvent = (eventId, given, startMs) =>
-    toStoredEvent(eventId, given, startMs, estimateCost);
-  const options = { toEvent, pacer, isAlone };
+  const options = { pacer, isAlone };
   // Both are sent before either answer is awaited.
   const [, inserted] = await Promise.all([
     endSoonIfIdle(sql),
@@ -223,13 +217,13 @@ type Inserted = Faults & {
 async function insertNew(
   sql: Sql,
   entries: Entries,
-  { toEvent, pacer, isAlone, isSmall }: MergeOptions & CommitSize,
+  { pacer, isAlone, isSmall }: MergeOptions & CommitSize,
 ): Promise<Inserted> {
   const made = new Map<string, WrittenChange>();
   const rows: Row[] = [];
   for (const [key, entry] of entries) {
     const { projectId } = entry;
-    const { event, pending } = foldEntry(entry, undefined, toEvent);
+    const { event, pending } = foldEntry(entry, undefined);
     if (event !== undefined) {
       made.set(key, { projectId, before: undefined, after: event, given: event });
       rows.push(toRow(projectId, event));

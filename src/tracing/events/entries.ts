@@ -1,7 +1,7 @@
 // Gathers one commit's changes by id, with the session that its events name, and settles clashes
 // between its writes in their order. Source: docs/decisions.md, 5 and 6.
 
-import { type EventFields, isSession, lastTimeOf, unknownName } from "./event.ts";
+import { type EventFields, isSession, lastTimeOf, type Pricing, unknownName } from "./event.ts";
 import {
   applyPending,
   type Change,
@@ -31,6 +31,7 @@ export type Entry = {
   /** Writes of these events. */
   readonly members: Change[];
   readonly receivedAtMs: number;
+  readonly pricing: Pricing;
 };
 
 export type Entries = ReadonlyMap<string, Entry>;
@@ -108,12 +109,12 @@ function claimIds(
 }
 
 function entryOf(entries: Map<string, Entry>, set: WriteSet, eventId: string): Entry {
-  const { projectId, receivedAtMs } = set;
+  const { projectId, receivedAtMs, pricing } = set;
   const key = keyOf(projectId, eventId);
   let entry = entries.get(key);
   if (entry === undefined) {
     const asked = { changes: [], isSession: undefined, stub: undefined, members: [] };
-    entry = { projectId, eventId, ...asked, receivedAtMs };
+    entry = { projectId, eventId, ...asked, receivedAtMs, pricing };
     entries.set(key, entry);
   }
   return entry;

@@ -89,6 +89,16 @@ export type PricedEvent = Pick<StoredEvent, "event_type" | "start_time" | "confi
 /** Estimates the cost of an event when it is stored; null if there is nothing to price. */
 export type EstimateCost = (event: PricedEvent) => CostEstimate | null;
 
+/** Prices by which the costs of a project's events are estimated. */
+export type Pricing = {
+  readonly estimateCost: EstimateCost;
+  /** Name that its estimates carry; an estimate with another one is out of date. */
+  readonly priceTable: string;
+};
+
+/** Estimates nothing. */
+export const noPricing: Pricing = { estimateCost: () => null, priceTable: "" };
+
 /**
  * Returns whether an event is a session: of type session, under its session's id. Another event of
  * that type is a part of its session. Fields without both ids are judged by the type alone. Source:

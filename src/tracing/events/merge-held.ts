@@ -28,10 +28,7 @@ import {
 import * as mergeStore from "./merge-store.ts";
 import { type Row, toStatements } from "./row-statements.ts";
 import { listNamelessSessions, listSessionSources } from "./store.ts";
-import { toMergeRow, toPendingRow, toRow } from "./stored-event.ts";
-
-/** Builds an event from its given fields; `startMs` is the default start. */
-export type ToEvent = (eventId: string, fields: EventFields, startMs: number) => StoredEvent;
+import { toMergeRow, toPendingRow, toRow, toStoredEvent } from "./stored-event.ts";
 
 /** Change of one event by a commit. */
 export type WrittenChange = {
@@ -43,7 +40,6 @@ export type WrittenChange = {
 };
 
 export type MergeOptions = {
-  readonly toEvent: ToEvent;
   readonly pacer: Pacer;
   /** True if the commit is of one request. */
   readonly isAlone: boolean;
@@ -218,8 +214,8 @@ function idsOf(pairs: readonly Pair[]): string[] {
 /**
  * Returns the row of an id under which only updates wait: an event now, or further waiting updates.
  */
-function foldPending({ changes, options }: Merging, entry: Entry, held: Pending | undefined) {
-  const { event, pending } = foldEntry(entry, held, options.toEvent);
+function foldPending({ changes }: Merging, entry: Entry, held: Pending | undefined) {
+  const { event, pending } = foldEntry(entry, held);
   if (event !== undefined) {
     changes.push({ projectId: entry.projectId, before: undefined, after: event, given: event });
     return toWholeRow(toRow(entry.projectId, event));
@@ -238,12 +234,16 @@ function toWholeRow(row: Row): Row {
 export function foldEntry(
   entry: Entry,
   held: Pending | undefined,
-  toEvent: ToEvent,
 ): { event: StoredEvent | undefined; pending: Pending | undefined } {
   const { event, pending } = foldChanges(entry.changes, held);
   const made = withStub(entry, event, pending);
   if (made === undefined) return { event: undefined, pending };
-  return { event: toEvent(entry.eventId, made, entry.receivedAtMs), pending: undefined };
+  return { event: toEvent(entry, made, entry.receivedAtMs), pending: undefined };
+}
+
+/** Returns the event of the given fields; `startMs` is its default start. */
+function toEvent({ eventId, pricing }: Entry, fields: EventFields, startMs: number): StoredEvent {
+  return toStoredEvent(eventId, fields, startMs, pricing.estimateCost);
 }
 
 /**
@@ -267,11 +267,7 @@ export async function mergePair(
   }
   const config = mergeCounted("config", held.config, given.config);
   const metadata = mergeCounted("metadata", held.metadata, given.metadata);
-  const event = merging.options.toEvent(
-    entry.eventId,
-    { ...given, config, metadata },
-    held.start_time,
-  );
+  const event = toEvent(entry, { ...given, config, metadata }, held.start_time);
   merging.changes.push({
     projectId: entry.projectId,
     before: countHeld(held, heldType),

@@ -17,7 +17,7 @@ import { createApplyUnread } from "./apply-unread.ts";
 import { createApplyUpdates } from "./apply-updates.ts";
 import { applyWrites, runsAlone } from "./apply-writes.ts";
 import { createCommitQueue, type Outcomes, type QueueSize, sumSizes } from "./commit-queue.ts";
-import type { EstimateCost, EventWrite } from "./event.ts";
+import { type EventWrite, noPricing, type Pricing } from "./event.ts";
 import { isRefusal, type Outcome } from "./merge.ts";
 import { endSoonIfIdle } from "./store.ts";
 import type { WriteSet, WrittenListener } from "./write-set.ts";
@@ -80,6 +80,9 @@ export type Recorder = {
   drain(): Promise<void>;
 };
 
+/** Returns the prices of a project. Throws DATABASE_UNAVAILABLE if they cannot be read. */
+export type PricingOf = (projectId: ProjectId) => Promise<Pricing>;
+
 export type RecorderOptions = {
   readonly database: Database;
   readonly fields: FieldCatalogue;
@@ -90,10 +93,8 @@ export type RecorderOptions = {
    * stored or changed.
    */
   readonly onStored?: (events: number) => void;
-  /** Absent if no prices are known. */
-  readonly estimateCost?: EstimateCost | undefined;
-  /** Name of the table by which `estimateCost` estimates. */
-  readonly priceTable?: string | undefined;
+  /** Returns the prices of a project; by default there are none. */
+  readonly pricingOf?: PricingOf | undefined;
   /** Called in each commit with the events that it creates or changes. */
   readonly listener?: WrittenListener | undefined;
   readonly logger?: Pick<Logger, "debug"> | undefined;
@@ -112,9 +113,9 @@ const noNames: ReadonlyMap<string, string> = new Map();
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { database, fields, onStored = () => undefined } = options;
-  const { estimateCost = () => null, priceTable, listener, logger } = options;
+  const { pricingOf = () => Promise.resolve(noPricing), listener, logger } = options;
   const running = createRunning();
-  const derivations = { fields, estimateCost, priceTable, listener, logger };
+  const derivations = { fields, listener, logger };
   const applyNew = createApplyNew(database, derivations);
   const applyUnread = createApplyUnread(database, derivations);
   const applyUpdates = createApplyUpdates(database, derivations);
@@ -207,6 +208,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       bytes,
       organization,
       receivedAtMs,
+      pricing: await pricingOf(projectId),
     });
     if (!isRefusal(outcome)) return outcome;
     throw new ServiceError("INVALID_ARGUMENT", outcome.cause);
@@ -217,7 +219,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const refused = new Map<number, string>();
       const { kind = "create", sessionNames = noNames, bytes, organization, onCreated } = options;
       const { receivedAtMs = Date.now() } = options;
-      const request = { projectId, organization, bytes, onCreated, receivedAtMs };
+      const pricing = await pricingOf(projectId);
+      const request = { projectId, organization, bytes, onCreated, receivedAtMs, pricing };
       const set = { ...request, writes, kind, sessionNames };
       const outcomes = await submitParts(set, costs);
       for (const [index, outcome] of outcomes.entries()) {

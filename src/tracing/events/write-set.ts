@@ -2,7 +2,7 @@
 
 import type { ProjectId } from "../../base/ids.ts";
 import type { Sql } from "../../postgres/database.ts";
-import type { EventWrite, StoredEvent } from "./event.ts";
+import type { EventWrite, Pricing, StoredEvent } from "./event.ts";
 import type { CountedEvent } from "./held-event.ts";
 
 /**
@@ -20,6 +20,7 @@ export type WriteSet = {
   readonly kind: WriteKind;
   readonly sessionNames: ReadonlyMap<string, string>;
   readonly receivedAtMs: number;
+  readonly pricing: Pricing;
   /** Bytes of memory that the request holds; undefined for the service's own writes. */
   readonly bytes?: number | undefined;
   /** Bytes of memory that the whole request holds, if these are writes of a part of it. */

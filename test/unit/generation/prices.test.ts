@@ -236,7 +236,7 @@ describe("a price of one's own", () => {
     const { cost, reason } = prices.estimate(aCall({ model: "embedder" }));
 
     expect(cost).toBeNull();
-    expect(reason).toBe("the table has no price of output tokens of WAGGLE_PRICES/embedder");
+    expect(reason).toBe("the table has no price of output tokens of own prices/embedder");
     expect(costOf({ model: "embedder", usage: { ...none, input: 1_000 } })).toBe(0.0005);
   });
 

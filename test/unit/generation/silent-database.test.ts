@@ -8,8 +8,7 @@ import { createConcurrency } from "../../../src/generation/calls/concurrency.ts"
 import { createModelCalls } from "../../../src/generation/calls/model-calls.ts";
 import { createRecordedCalls } from "../../../src/generation/calls/recorded-calls.ts";
 import type { RecordedCallsOptions } from "../../../src/generation/calls/recorded-calls.ts";
-import { createPrices } from "../../../src/generation/prices/prices.ts";
-import { judgingProject as project } from "../../support/judges.ts";
+import { judgingProject as project, tablePrices } from "../../support/judges.ts";
 import { routeOf } from "./connections.ts";
 
 /** Maximum time of a call with its attempts. */
@@ -34,10 +33,11 @@ type Silent = {
   readonly admit?: RecordedCallsOptions["budgets"]["admit"];
   readonly find?: () => Promise<never>;
   readonly commit?: () => Promise<void>;
+  readonly prices?: RecordedCallsOptions["modelPrices"]["of"];
 };
 
 /** Opens a call over a route that is known, unless a part is silent. */
-async function open({ admit, find, commit = (): Promise<void> => Promise.resolve() }: Silent) {
+async function open({ admit, find, commit = () => Promise.resolve(), prices }: Silent) {
   const calls = createRecordedCalls({
     budgets: { admit: admit ?? (() => Promise.resolve(undefined)) },
     calls: createModelCalls({
@@ -54,7 +54,7 @@ async function open({ admit, find, commit = (): Promise<void> => Promise.resolve
       throw new Error("nothing is stored");
     },
     scopes: { find: () => Promise.resolve(project as never) },
-    prices: createPrices([]),
+    modelPrices: prices ? { of: prices } : tablePrices,
   });
   const caller = {
     keyId: undefined,
@@ -83,8 +83,11 @@ test.each([
   expect(await reasonInTime(open(silent))).toBe("DATABASE_UNAVAILABLE");
 });
 
-test("a call that has run is refused while it cannot store its event", async () => {
-  const call = await open({ commit: silence });
+test.each([
+  { name: "store its event", silent: { commit: silence } },
+  { name: "read its price", silent: { prices: silence } },
+])("a call that has run is refused while it cannot $name", async ({ silent }) => {
+  const call = await open(silent);
   const [target] = routeOf("up/m").targets;
   if (!target) throw new Error("no target");
 

@@ -3,6 +3,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ProjectId } from "../../../src/base/ids.ts";
 import { type Commit, createCommitQueue } from "../../../src/tracing/events/commit-queue.ts";
+import { noPricing } from "../../../src/tracing/events/event.ts";
 import { sizeOfSet, type WriteSet } from "../../../src/tracing/events/write-set.ts";
 import { patience } from "../../support/patience.ts";
 import { turnsAt } from "../../support/turns.ts";
@@ -18,6 +19,7 @@ function setOf(project: string, eventIds: readonly string[], bytes?: number): Wr
     kind: "create",
     sessionNames: new Map(),
     receivedAtMs: 0,
+    pricing: noPricing,
     bytes,
   };
 }

@@ -1,5 +1,5 @@
-// Owners of credentials and aliases (an organization, workspace or project), and the inheritance by
-// projects. Source: docs/generations.md.
+// Owners of credentials, aliases and prices (an organization, workspace or project), and the
+// inheritance by projects. Source: docs/generations.md.
 
 import type { Scope } from "../../../access/scope.ts";
 

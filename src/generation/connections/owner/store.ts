@@ -1,4 +1,4 @@
-// SQL of the columns that hold the owner of a row of credentials or aliases.
+// SQL of the columns that hold the owner of a row of credentials, aliases or prices.
 
 import type { ProjectScope } from "../../../access/scope.ts";
 import type { Fragment, Sql } from "../../../postgres/database.ts";
@@ -42,7 +42,7 @@ export function ownerValues(sql: Sql, { level, id }: Owner): Fragment {
 /** Waits until no other transaction changes the owner's rows, and returns their number. */
 export async function lockCount(
   sql: Sql,
-  table: "provider_credentials" | "model_aliases",
+  table: "provider_credentials" | "model_aliases" | "model_prices",
   owner: Owner,
 ): Promise<number> {
   await lockRows(sql, table, owner.id);

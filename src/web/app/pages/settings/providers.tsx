@@ -1,5 +1,5 @@
-// Providers of models in a scope: credentials, whose secrets are written and never read, and
-// aliases, which stand for models in an order of fallbacks.
+// Providers of models in a scope: credentials, whose secrets are written and never read, aliases,
+// which stand for models in an order of fallbacks, and prices.
 
 import { Plus } from "lucide-react";
 import { useState } from "react";
@@ -17,7 +17,9 @@ import { Time } from "../../design/values.tsx";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
 import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
+import { ModelPriceService } from "../../../../../gen/waggle/v1/model_price_pb.js";
 import { Aliases } from "./aliases.tsx";
+import { Prices } from "./prices.tsx";
 import { modelMethods, ProviderForm } from "./provider-form.tsx";
 import { connectionScope, levelNames, type ScopeRef } from "../../api/scope.ts";
 import { type SettingsColumn, SettingsTable } from "./settings-table.tsx";
@@ -56,6 +58,7 @@ export function Providers({ scope }: { readonly scope: ScopeRef }) {
         <CredentialTable may={may} rows={rows} onEdit={setOpen} onRemove={setLeaving} />
       )}
       {may(ModelAliasService.method.listModelAliases) ? <Aliases scope={scope} /> : null}
+      {may(ModelPriceService.method.listModelPrices) ? <Prices scope={scope} /> : null}
       {open === undefined ? null : (
         <ProviderForm
           scope={scope}

@@ -9,6 +9,7 @@ import { BudgetService } from "../../../../../gen/waggle/v1/budget_pb.js";
 import { MaskingService } from "../../../../../gen/waggle/v1/masking_pb.js";
 import { MemberService } from "../../../../../gen/waggle/v1/member_pb.js";
 import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
+import { ModelPriceService } from "../../../../../gen/waggle/v1/model_price_pb.js";
 import { ProviderCredentialService } from "../../../../../gen/waggle/v1/provider_credential_pb.js";
 import { RetentionService } from "../../../../../gen/waggle/v1/retention_pb.js";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
@@ -44,6 +45,7 @@ const tabReads: Readonly<Record<string, readonly DescMethod[]>> = {
   providers: [
     ProviderCredentialService.method.listProviderCredentials,
     ModelAliasService.method.listModelAliases,
+    ModelPriceService.method.listModelPrices,
   ],
   budgets: [BudgetService.method.listBudgets],
   masking: [MaskingService.method.getMasking],
