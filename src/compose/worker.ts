@@ -53,6 +53,7 @@ export async function startWorkerApp(core: Core, target: TemporalTarget): Promis
   const relay = createRelay({ ...core, client });
   const { isTracing } = config;
   const worker = startWorker({ target, client, activities, logger, isTracing });
+  metrics.watchWorkflows(() => worker.isRunning());
   inBackground(() => {
     relay.follow();
     missedNotices.follow();

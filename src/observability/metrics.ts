@@ -50,6 +50,8 @@ export type Metrics = {
   watchEvaluation(stats: () => Promise<EvaluationStats>): void;
   /** Counts scores and failures after their commit. */
   addScores(scores: CommittedScores): void;
+  /** Sets whether this process takes work from Temporal; a process that never does has no gauge. */
+  watchWorkflows(isRunning: () => boolean): void;
 };
 
 /** From one millisecond to ten seconds: a cached read up to a large batch. */
@@ -94,20 +96,27 @@ export function createMetrics(role: Role): Metrics {
       durations.observe({ rpc, protocol }, durationMs / 1_000);
     },
     addStoredEvents: (count) => stored.inc(count),
+    watchWorkflows: (isRunning) =>
+      addGauge(
+        registry,
+        "waggle_workflows_running",
+        "1 while this process takes work from Temporal, else 0.",
+        () => Number(isRunning()),
+      ),
     watchQueue(size) {
-      addQueueGauge(
+      addGauge(
         registry,
         "waggle_ingest_queue_events",
         "Events waiting to be stored.",
         () => size().events,
       );
-      addQueueGauge(
+      addGauge(
         registry,
         "waggle_ingest_queue_requests",
         "Requests that sent those events.",
         () => size().requests,
       );
-      addQueueGauge(
+      addGauge(
         registry,
         "waggle_ingest_queue_bytes",
         "Bytes of those events, limited by commitWaitingBytesMax and of each project by " +
@@ -186,7 +195,7 @@ function addEvaluationGauges(registry: Registry, stats: () => Promise<Evaluation
   );
 }
 
-function addQueueGauge(registry: Registry, name: string, help: string, value: () => number): void {
+function addGauge(registry: Registry, name: string, help: string, value: () => number): void {
   const gauge: Gauge = new Gauge({
     name,
     help,

@@ -24,6 +24,10 @@ async function answerOf(port: number, path: string) {
   return [response.status, await response.json()];
 }
 
+async function metricsOf(port: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+}
+
 describe("waggle start", () => {
   skipTestsWhere(() => missing);
 
@@ -164,6 +168,7 @@ describe("waggle worker", () => {
     expect(await answerOf(port, "/healthz")).toEqual([200, { status: "ok" }]);
     const unavailable = { status: "unavailable", missing: ["Temporal"] };
     expect(await answerOf(port, "/readyz")).toEqual([503, unavailable]);
+    expect(await metricsOf(port)).toContain("waggle_workflows_running 0");
 
     expect(await terminate(worker)).toBe(0);
     await own.drop();
@@ -188,6 +193,7 @@ describe("waggle worker", () => {
     await vi.waitUntil(() => worker.output().includes("waggle works on"), patience);
 
     await expect.poll(() => answerOf(port, "/readyz"), patience).toEqual([200, { status: "ok" }]);
+    expect(await metricsOf(port)).toContain("waggle_workflows_running 1");
 
     expect(await terminate(worker)).toBe(0);
     await own.drop();

@@ -29,6 +29,7 @@ function matches(text: string, pattern: RegExp): string[] {
 /** Names of the series that Prometheus gets. */
 function seriesNames(): Set<string> {
   const metrics = createMetrics("serve");
+  metrics.watchWorkflows(() => true);
   metrics.watchQueue(() => ({ events: 0, requests: 0, bytes: 0 }));
   metrics.watchEvaluation(async () => ({
     oldestQueuedAgeSeconds: 0,
