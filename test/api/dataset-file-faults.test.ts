@@ -183,3 +183,29 @@ test.each([
   expect(got.status).toBe(400);
   expect(got.message).toMatch(/more than 256000000 bytes unpacked/);
 });
+
+test.each([
+  {
+    name: "a text that is not UTF-8",
+    file: `UEFSMRUAFSQVNiwVBBUAFQYVBhwAAAAotS/9IBKRAAACAAAABAECAAAA//4CAAAAb2sVBBksNQAYBnNjaGVt
+      YRUCABUMJQIYAWElAEwcAAAAFgQZHBkcJgAcFQwZJQYAGRgBYRUMFgQWShZcJghJHBUAFQAVAgA8FggZBhkm
+      AAQAAAAWShYEJggWXAAoIHBhcnF1ZXQtY3BwLWFycm93IHZlcnNpb24gMjYuMC4xGRwcAAAAggAAAFBBUjE=`,
+    want: "file: has a text, or bytes, that are not UTF-8",
+  },
+  {
+    name: "a time that no date holds",
+    file: `UEFSMRUAFRwVLiwVAhUAFQYVBhwAAAAotS/9IA5xAAACAAAAAgEAAAAAAAAAEBUEGSw1ABgGc2NoZW1hFQIA
+      FQQlAhgBYSUSTIwSHBwAAAAAABYCGRwZHCYAHBUEGSUGABkYAWEVDBYCFkIWVCYISRwVABUAFQIAPCkGGSYA
+      AgAAABZCFgImCBZUACggcGFycXVldC1jcHAtYXJyb3cgdmVyc2lvbiAyNi4wLjEZHBwAAACFAAAAUEFSMQ==`,
+    want: "file: has a time past the year 275760",
+  },
+  { name: "its first bytes alone", file: "UEFSMQ==", want: "file: the file is not Parquet" },
+])("a Parquet file with $name is refused for it", async ({ file, want }) => {
+  const project = await givenAMetricProject(service);
+  const dataset = await newDataset(project);
+  const bytes = new Uint8Array(Buffer.from(file, "base64"));
+
+  const got = await importFile(project, dataset, "parquet", bytes, "?inputs=a");
+
+  expect([got.status, String(got.message).slice(0, want.length)]).toEqual([400, want]);
+});

@@ -125,6 +125,29 @@ test("the null of a list in a Parquet file is a null, as that of a number is", a
   ]);
 });
 
+test("decimals and times of a Parquet file lose nothing", async () => {
+  const project = await givenAMetricProject(service);
+  const dataset = await newDataset(project);
+  // Decimals as integers and as bytes, and microseconds, as Arrow writes them.
+  const file = `UEFSMRUAFSwVPiwVBhUAFQYVBhwAAAAotS/9IBaxAAACAAAAAwMsAQAAAAAAAH3QMYzF9P//FQAVbBVKLBUG
+    FQAVBhUGHAAAACi1L/0gNuUAAJgCAAAABgEABrFOn4EvNmw5//YAAxAAHZYIMwIVABUsFT4sFQYVABUGFQYc
+    AAAAKLUv/SAWsQAAAgAAAAMDQCIgGCQKBgD//////////xUEGUw1ABgGc2NoZW1hFQYAFQQlAhgFc2hhcmUl
+    ChUGFSQsXBUGFSQAAAAVDhUgFQIYBWV4YWN0JQoVAhVMLFwVAhVMAAAAFQQlAhgCYXQlFEyMEhwsAAAAAAAW
+    BhkcGTwmABwVBBklBgAZGAVzaGFyZRUMFgYWUhZkJghJHBUAFQAVAgA8KQYZJgIEAAAAJgAcFQ4ZJQYAGRgF
+    ZXhhY3QVDBYGFpIBFnAmbEkcFQAVABUCADwpBhkmAAYAAAAmABwVBBklBgAZGAJhdBUMFgYWUhZkJtwBSRwV
+    ABUAFQIAPCkGGSYCBAAAABa2AhYGJggWuAIAKCBwYXJxdWV0LWNwcC1hcnJvdyB2ZXJzaW9uIDI2LjAuMRk8
+    HAAAHAAAHAAAACMBAABQQVIx`;
+
+  const names = "?inputs=share&inputs=exact&inputs=at";
+  await importFile(project, dataset, "parquet", new Uint8Array(Buffer.from(file, "base64")), names);
+
+  expect(await contentsOf(project, dataset)).toMatchObject([
+    { inputs: { share: 0.3, exact: "12345678901234567890.5", at: "2023-11-14T22:13:20.123456Z" } },
+    { inputs: { share: -12345678901.123, exact: -1, at: "1969-12-31T23:59:59.999999Z" } },
+    { inputs: { share: null, exact: 0, at: null } },
+  ]);
+});
+
 test("columns of a foreign file become what the request says, the others metadata", async () => {
   const project = await givenAMetricProject(service);
   const dataset = await newDataset(project);

@@ -26,6 +26,7 @@ import {
   rowsOfBatch,
   RowFault,
 } from "./file-format.ts";
+import { exactParsers, takeDecimals, toDecimal } from "./parquet-values.ts";
 
 const { bytes, format, isExport, bytesMax } = workerData as {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -121,19 +122,30 @@ async function* readParquet(): AsyncGenerator<unknown, void> {
   let from = 0;
   try {
     const metadata = await parquetMetadataAsync(file);
-    noteColumns(parquetSchema(metadata).children.map(({ element }) => element.name));
+    const columns = parquetSchema(metadata).children;
+    noteColumns(columns.map(({ element }) => element.name));
+    const decimals = [...takeDecimals(columns)];
     assertRows(metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0));
     const compressors = guardedCompressors();
     for (const { num_rows: rows } of metadata.row_groups) {
       const to = from + Number(rows);
-      yield* await parquetReadObjects({ file, metadata, rowStart: from, rowEnd: to, compressors });
+      const range = { rowStart: from, rowEnd: to };
+      const options = { file, metadata, compressors, parsers: exactParsers };
+      for (const row of await parquetReadObjects({ ...options, ...range })) {
+        for (const [name, scale] of decimals) row[name] = toDecimal(row[name], scale);
+        yield row;
+      }
       from = to;
     }
   } catch (error) {
-    if (error instanceof RangeError || error instanceof RowFault) throw error;
-    throw new RowFault(`the file is not Parquet that can be read: ${(error as Error).message}`);
+    const { message } = error as Error;
+    if (error instanceof RowFault || memoryFault.test(message)) throw error;
+    throw new RowFault(`the file is not Parquet that can be read: ${message}`);
   }
 }
+
+/** Matches errors of an allocation; other range errors are of offsets and lengths in the file. */
+const memoryFault = /allocation failed|string length/;
 
 /**
  * Bounds the bytes of all arrays of numbers that this thread creates. By runs, deltas and shared
@@ -186,7 +198,6 @@ function toJson(value: unknown): unknown {
   if (typeof value === "bigint") {
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }
-  if (value instanceof Date) return value.toISOString();
   if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, toJson);
   if (Array.isArray(value)) return value.map(toJson);
   // The reader has undefined for the null of a list or a record, which JSON would leave out.
