@@ -10,7 +10,7 @@ export type WorkflowWatchOptions = {
     getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
   };
   readonly logger: Pick<Logger, "info">;
-  /** Time without movement after which work is checked; a slow model may take as long. */
+  /** Time without movement after which Temporal is asked; a slow model may take longer. */
   readonly stillMs?: number;
 };
 
@@ -28,7 +28,11 @@ export type WatchedWork<Row> = {
   end(row: Row): Promise<void>;
 };
 
-const stillMsDefault = 120_000;
+/**
+ * Short, so that work whose workflow is lost goes on soon: asking costs one call, and work whose
+ * workflow runs is left alone.
+ */
+export const stillMsDefault = 30_000;
 /** Maximum works per turn; the others wait for the next turn. */
 const worksPerTurnMax = 100;
 

@@ -427,12 +427,15 @@ describe("a backfill whose metric the service disabled", () => {
 });
 
 describe("the watch over backfills", () => {
-  const watch = (workflow: "running" | "completed" | "failed" | "absent") =>
+  const watch = (
+    workflow: "running" | "completed" | "failed" | "absent",
+    options: { readonly stillMs?: number } = { stillMs: 0 },
+  ) =>
     watchBackfills({
       ...evaluation,
       client: { getState: () => Promise.resolve(workflow) },
       logger: createLogger("silent"),
-      stillMs: 0,
+      ...options,
     });
 
   test.each([
@@ -448,6 +451,17 @@ describe("the watch over backfills", () => {
     const path = { evaluatorId: id, backfillId: backfill.id };
     expect(await evaluation.backfills.get(project, path)).toMatchObject(want);
     expect(await countScores(project, "running")).toBe(want.state === "failed" ? 0 : 2);
+  });
+
+  test("looks after one that has not moved for a minute", async () => {
+    const { project, backfill } = await givenBackfill(1);
+    await evaluation.database.sql()`
+      update evaluator_backfills set moved_at = now() - interval '1 minute'
+      where project_id = ${project.projectId} and backfill_id = ${backfill.id}`;
+
+    await watch("failed", {});
+
+    expect((await stateOf(project, backfill)).state).toBe("failed");
   });
 
   test.each([

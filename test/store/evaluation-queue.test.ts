@@ -671,6 +671,23 @@ describe("lost chunks", () => {
     },
   );
 
+  test("are looked for once they have not moved for a minute", async () => {
+    const evaluator = given({ definition: { filters: isTool } });
+    await write(1);
+    const dispatcher = aDispatcher({ lostPollMs: 0 });
+    await dispatcher.turn();
+    const [first] = startedOf(evaluator);
+    states.set(first?.id ?? "", "absent");
+    await testDatabase.database.sql()`
+      update evaluation_chunks set moved_at = now() - interval '1 minute'
+      where chunk_id = ${first?.input.chunkId ?? ""}`;
+
+    await dispatcher.turn();
+    await dispatcher.turn();
+
+    expect(startedOf(evaluator)).toHaveLength(2);
+  });
+
   test("are none while their workflow runs or nobody can be asked", async () => {
     const evaluator = given({ definition: { filters: isTool } });
     await write(1);

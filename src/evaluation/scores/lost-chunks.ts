@@ -3,6 +3,7 @@
 
 import type { Logger } from "../../base/logger.ts";
 import type { Clusters } from "../../postgres/clusters.ts";
+import { stillMsDefault } from "../workflow-watch.ts";
 import type { Scores } from "./scores.ts";
 import * as chunkStore from "./chunk-store.ts";
 
@@ -13,11 +14,10 @@ export type LostChunksOptions = {
     getState(workflowId: string): Promise<"running" | "completed" | "failed" | "absent">;
   };
   readonly logger: Pick<Logger, "warn">;
-  /** Time without progress after which a chunk is checked; longer than any event takes. */
+  /** Time without progress after which Temporal is asked; an event may take longer. */
   readonly stillMs?: number;
 };
 
-const stillMsDefault = 120_000;
 const chunksMax = 100;
 
 /** Ends the lost chunks of a cluster. Throws while Temporal does not answer. */
