@@ -294,6 +294,10 @@ describe("datapoints of current clients", () => {
       expect(await readPages(project, source)).toEqual(data);
     }
     expect(await readPages(project, "")).toHaveLength(25);
+    const listed = await list(project, `dataset_id=${datasetId}`);
+    const ids = listed.map(({ id }) => String(id)).toReversed();
+    const named = ids.map((id) => `datapoint_ids[]=${id}`).join("&");
+    expect(await readPages(project, named)).toEqual(data.toReversed());
   });
 
   async function readPages(project: MetricProject, source: string): Promise<unknown[]> {

@@ -138,7 +138,7 @@ export async function findIds(
 
 /** Datapoints to read: of ids, of a version of a dataset, or all by creation. */
 export type DatapointSource =
-  | { readonly ids: readonly string[] }
+  | { readonly ids: readonly string[]; readonly afterPosition?: number }
   | (DatasetVersionKey & { readonly afterPosition: number })
   | { readonly after: Position | undefined };
 
@@ -171,11 +171,13 @@ export function datapointRows(
 
 function selectSource(sql: Sql, projectId: string, source: DatapointSource): Fragment {
   if ("ids" in source) {
+    const { ids, afterPosition = 0 } = source;
     return sql`
       select datapoints.*, place as position
-      from unnest(${[...source.ids]}::uuid[]) with ordinality as asked (id, place)
+      from unnest(${[...ids]}::uuid[]) with ordinality as asked (id, place)
       join datapoints on datapoints.project_id = ${projectId}
         and datapoints.datapoint_id = asked.id and is_current
+      where place > ${afterPosition}
       order by place`;
   }
   if ("datasetId" in source) {

@@ -310,12 +310,15 @@ async function toSource(
     refuse("datapoint_ids", "give one of datapoint_ids, dataset_name and dataset_id");
   }
   if (version !== undefined && datasetId === "") refuse("version", "needs dataset_id");
+  if (given.length === 0) {
+    return { after: cursor === undefined ? undefined : parseCursor("datapoints", cursor) };
+  }
+  const list = listOf(ids.length > 0);
+  const afterPosition = cursor === undefined ? 0 : parseKeyCursor(list, cursor, parseSequence);
   if (ids.length > 0) {
     assertCount("datapoint_ids", ids.length);
-    return { ids: [...new Set(ids.filter(isUuid))] };
+    return { ids: [...new Set(ids.filter(isUuid))], afterPosition };
   }
-  if (given.length === 0)
-    return { after: cursor === undefined ? undefined : parseCursor("datapoints", cursor) };
   const { projectId } = project;
   const page = { limit: 1, after: undefined, name: datasetName };
   const [dataset] =
@@ -324,7 +327,6 @@ async function toSource(
       : await findNamed(sql, project, [datasetId], () => "dataset_id");
   if (!dataset) return undefined;
   if (version !== undefined) assertVersion(version, dataset.version);
-  const afterPosition = cursor === undefined ? 0 : parseKeyCursor("dataset", cursor, parseSequence);
   return { datasetId: dataset.id, version: version ?? dataset.version, afterPosition };
 }
 
@@ -335,9 +337,13 @@ export function assertVersion(version: number, current: number): void {
 }
 
 function cursorOf(source: DatapointSource, row: DatapointRow): string {
-  return "after" in source
-    ? formatCursor("datapoints", row)
-    : formatKeyCursor("dataset", row.position);
+  if ("after" in source) return formatCursor("datapoints", row);
+  return formatKeyCursor(listOf("ids" in source), row.position);
+}
+
+/** Returns the list of a cursor that is a place: among given ids, or in a dataset. */
+function listOf(isOfIds: boolean): string {
+  return isOfIds ? "datapoint-ids" : "dataset";
 }
 
 async function toDatapoints(
