@@ -84,8 +84,14 @@ describe("the start of an execution", () => {
     const { project, datasetId } = await givenAnExecutableRun(service, "gpt-4o-mini", 3);
     const { run_id: bare } = await project.ok("POST /v1/runs", { name: "bare" });
     const body = { configuration: "asker", dataset_id: datasetId };
+    const path = `POST /v1/runs/${String(bare)}/execute`;
+    // A refused start leaves the run without a dataset.
+    const refused = await project.call(path, { ...body, dataset_id: "absent" });
 
-    await project.ok(`POST /v1/runs/${String(bare)}/execute`, body);
+    await project.ok(path, body);
+
+    const message = "dataset_id: the project has no such dataset";
+    expect([refused.status, refused.json["message"]]).toEqual([400, message]);
 
     expect((await project.ok(`GET /v1/runs/${String(bare)}`))["evaluation"]).toMatchObject({
       status: "running",

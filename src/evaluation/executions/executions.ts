@@ -68,7 +68,7 @@ export type ExecutionsOptions = ChangeParts & {
   readonly outbox: Outbox;
   readonly configurations: Pick<Configurations, "find">;
   readonly calls: Pick<ConfiguredCalls, "check">;
-  readonly datasets: Pick<Datasets, "get">;
+  readonly datasets: Pick<Datasets, "find" | "get">;
   readonly datasetExports: Pick<DatasetExports, "page">;
   readonly runs: Pick<Runs, "get" | "update">;
 };
@@ -147,6 +147,7 @@ async function start(
   const model = await toModel(options, project, request);
   const run = await withDataset(options, project, found, request.datasetId);
   const datapoints = await checkDataset(options, project, run, model);
+  const { datasetId } = run;
   return changeInside(options, { scope: project, actor }, async (sql) => {
     await assertRoom(sql, project);
     const entry = entryOf(project, run, { turn: 1, datapoints }, actor);
@@ -166,7 +167,7 @@ async function start(
     if (!isFirst) throw executedBefore(result);
     await options.outbox.append(entry);
     // Runs before the commit: the workflow, which starts after it, may end the run at once.
-    await options.runs.update(project, runId, { status: "running" });
+    await options.runs.update(project, runId, { status: "running", datasetId });
     return {
       result,
       audit: { action: "execution.start", targetId: runId, after: stateOf(result) },
@@ -195,16 +196,16 @@ type RunWithDataset = Run & { readonly datasetId: string; readonly datasetVersio
 
 /** Returns the run with its dataset, which the request may name for a run that has none. */
 async function withDataset(
-  { runs }: Pick<ExecutionsOptions, "runs">,
+  { datasets }: Pick<ExecutionsOptions, "datasets">,
   project: ProjectScope,
-  before: Run,
+  run: Run,
   given = "",
 ): Promise<RunWithDataset> {
-  const isNew = given !== "" && before.datasetId === null;
-  const run = isNew ? await runs.update(project, before.runId, { datasetId: given }) : before;
-  if (given !== "" && run.datasetId !== given)
-    refuse("dataset_id", "is not the dataset of the run");
-  const { datasetId, datasetVersion } = run;
+  const isNew = given !== "" && run.datasetId === null;
+  const { datasetId, datasetVersion } = isNew
+    ? { datasetId: given, datasetVersion: (await datasets.find(project, given))?.version ?? null }
+    : run;
+  if (given !== "" && datasetId !== given) refuse("dataset_id", "is not the dataset of the run");
   if (datasetId === null) return refuse("dataset_id", "is required: the run names no dataset");
   if (datasetVersion === null) return refuse("dataset_id", "the project has no such dataset");
   return { ...run, datasetId, datasetVersion };
