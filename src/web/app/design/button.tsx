@@ -1,7 +1,7 @@
 // Button and IconButton: what starts something. A link that leads somewhere is `Link`.
 
 import { Slot } from "radix-ui";
-import type { ComponentProps, ReactNode } from "react";
+import type { ComponentProps, ReactNode, SyntheticEvent } from "react";
 import { Tooltip } from "./tooltip.tsx";
 import "./button.css";
 
@@ -11,7 +11,8 @@ export type ButtonProps = ComponentProps<"button"> & {
   readonly size?: "small" | "medium";
   readonly icon?: ReactNode;
   /**
-   * Text in place of the label while work runs; keeps the button from being pressed again.
+   * Text in place of the label while work runs; keeps the button from being pressed again. The
+   * focus stays, which a disabled button would lose.
    */
   readonly busyLabel?: string | false | undefined;
   /** Renders the child element, such as a Link, with the look of a button. */
@@ -37,12 +38,20 @@ export function Button(props: ButtonProps) {
     );
   }
   return (
-    <button {...shared} type={type} disabled={disabled === true || isBusy} aria-busy={isBusy}>
+    <button {...shared} type={type} disabled={disabled} aria-busy={isBusy} {...(isBusy && inert)}>
       {icon}
       {isBusy ? busyLabel : children}
     </button>
   );
 }
+
+/** Handlers of a busy button: it neither sends its form nor opens its menu. */
+const inert = {
+  "aria-disabled": true,
+  onClick: (event: SyntheticEvent) => event.preventDefault(),
+  onPointerDown: undefined,
+  onKeyDown: undefined,
+};
 
 export type IconButtonProps = Omit<ComponentProps<"button">, "children"> & {
   /** Action of the button; read out, and shown on hover. */

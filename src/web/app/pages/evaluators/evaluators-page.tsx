@@ -87,8 +87,10 @@ function Enabled({ metric }: { readonly metric: Metric }) {
       <Switch
         label={<span className="visually-hidden">Run {metric.name} on events as they come</span>}
         checked={isOn}
-        disabled={update.isPending}
-        onChange={(next) => update.mutate({ id: metric.id, enabledInProd: next })}
+        aria-disabled={update.isPending}
+        onChange={(next) => {
+          if (!update.isPending) update.mutate({ id: metric.id, enabledInProd: next });
+        }}
       />
     </span>
   );
