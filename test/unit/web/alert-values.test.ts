@@ -12,6 +12,7 @@ import {
   describeThreshold,
 } from "../../../src/web/app/pages/alerts/alert-words.ts";
 import {
+  describeValue,
   formatOfAlert,
   formatOfThreshold,
   noteOf,
@@ -45,6 +46,10 @@ test.each([
   { alertType: "PER_EVENT", projection: "cost", threshold: 12.4, want: "$12.40" },
   { alertType: "DRIFT", projection: "cost", threshold: 0.04, want: "0.04 %" },
   { alertType: "AGGREGATE", projection: "duration", threshold: 2_000, want: "2.00 s" },
+  { alertType: "AGGREGATE", projection: "duration", threshold: 2_345, want: "2,345 ms" },
+  { alertType: "PER_EVENT", projection: "duration", threshold: 90_500, want: "90,500 ms" },
+  { alertType: "AGGREGATE", projection: "total_tokens", threshold: 150_250, want: "150,250" },
+  { alertType: "PER_EVENT", projection: "error_rate", threshold: 0.0125, want: "1.25 %" },
 ])("the threshold $threshold of $alertType is written as $want", (row) => {
   const { alertType, projection, threshold, want } = row;
   const alert = create(AlertSchema, { alertType, aggregation: "SUM", projections: [projection] });
@@ -71,4 +76,12 @@ test.each([
 
   expect(describeCondition(alert, critical)).toBe(condition);
   expect(describeThreshold(alert, critical)).toBe(threshold);
+});
+
+test("the value of single events is how many of them met the condition", () => {
+  const projections = ["duration"];
+  const alert = create(AlertSchema, { alertType: "PER_EVENT", aggregation: "P95", projections });
+
+  expect(describeValue(alert, 21)).toBe("21 events");
+  expect(describeValue({ ...alert, alertType: "AGGREGATE" }, 21)).toBe("21 ms");
 });

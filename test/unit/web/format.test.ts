@@ -2,8 +2,10 @@
 
 import { expect, test } from "vitest";
 import {
+  formatActor,
   formatAge,
   formatDuration,
+  formatId,
   formatScore,
   formatTime,
   formatValue,
@@ -53,4 +55,19 @@ test.each([
   [undefined, ""],
 ])("the value %j is written %j", (value, want) => {
   expect(formatValue(value)).toBe(want);
+});
+
+test("ids that are made together differ as they are shown", () => {
+  const ids = ["01a22f82-f17e-7aa2-819e-a01e6382b336", "01a22f82-f1f8-79e3-9ade-682bde07a2bd"];
+
+  expect(ids.map(formatId)).toEqual(["01a22f82…b336", "01a22f82…a2bd"]);
+  expect(formatId("s-1")).toBe("s-1");
+});
+
+test.each([
+  ["key deploy (web) (01a22f82-f17e-7aa2-819e-a01e6382b336)", "key deploy (web)"],
+  ["ada@example.com", "ada@example.com"],
+  ["first start", "first start"],
+])("who did it, %s, is shown as %s", (actor, want) => {
+  expect(formatActor(actor)).toBe(want);
 });

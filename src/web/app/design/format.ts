@@ -3,6 +3,7 @@
 const locale = "en";
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+const exact = new Intl.NumberFormat(locale, { maximumFractionDigits: 20 });
 const exactTime = new Intl.DateTimeFormat(locale, {
   dateStyle: "medium",
   timeStyle: "long",
@@ -18,6 +19,11 @@ export function formatCount(count: number): string {
 /** Formats a count exactly: `1,234,567`. */
 export function formatExactCount(count: number): string {
   return whole.format(count);
+}
+
+/** Formats a number with all its digits, but for those that are off by the sums of doubles. */
+export function formatExactNumber(value: number): string {
+  return exact.format(Number(value.toPrecision(12)));
 }
 
 /** Formats a count with its noun: `1 event`, `1,234 events`. The plural is the noun with an `s`. */
@@ -54,6 +60,13 @@ export function formatDuration(ms: number): string {
   if (ms < hour) return `${Math.floor(ms / minute)} m ${pad((ms % minute) / second)} s`;
   if (ms < day) return `${Math.floor(ms / hour)} h ${pad((ms % hour) / minute)} m`;
   return `${Math.floor(ms / day)} d ${Math.floor((ms % day) / hour)} h`;
+}
+
+/** Formats milliseconds as `formatDuration` where that rounds nothing, else as `2,345 ms`. */
+export function formatExactDuration(ms: number): string {
+  const steps = [second, 10 * second, minute, hour, day].filter((from) => ms >= from).length;
+  const step = [1, 10, 100, second, minute, hour][steps] ?? hour;
+  return ms % step === 0 ? formatDuration(ms) : `${formatExactNumber(ms)} ms`;
 }
 
 /** Formats US dollars with the digits that matter: `$12.40`, `$0.0034`, `<$0.0001`. */
@@ -104,6 +117,16 @@ export function formatAge(timeMs: number, nowMs: number): string {
 /** Formats a time with date, seconds and zone. */
 export function formatTime(timeMs: number): string {
   return exactTime.format(timeMs);
+}
+
+/** Formats an id by its ends: the first digits of ids that are made together are the same. */
+export function formatId(id: string): string {
+  return id.length > 16 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
+}
+
+/** Formats who did a thing: a key, which is named with its id, without the id. */
+export function formatActor(actor: string): string {
+  return actor.replace(/^(key .*) \([^ ()]+\)$/s, "$1");
 }
 
 /** Formats bytes: `812 B`, `4.1 kB`, `1.2 MB`. */

@@ -11,6 +11,7 @@ import {
   formatCount,
   formatDuration,
   formatExactCount,
+  formatId,
   formatTime,
 } from "./format.ts";
 import { useNow } from "./now.ts";
@@ -96,10 +97,9 @@ export function Count({ value }: Maybe<number>) {
 
 /** An id, shortened in its middle, with a button that copies all of it. */
 export function Identifier({ value }: { readonly value: string }) {
-  const short = value.length > 16 ? `${value.slice(0, 8)}…${value.slice(-4)}` : value;
   return (
     <span className="identifier">
-      <code title={value}>{short}</code>
+      <code title={value}>{formatId(value)}</code>
       <Copy text={value} what="id" />
     </span>
   );

@@ -1,7 +1,14 @@
 // How values of alerts are written: in percent, as counts, or in the unit of their measure.
 
 import type { Alert, AlertEvaluation } from "../../../../../gen/waggle/v1/alert_pb.js";
-import { formatCost, formatCounted, formatExactCost } from "../../design/format.ts";
+import {
+  formatCost,
+  formatCounted,
+  formatDuration,
+  formatExactCost,
+  formatExactDuration,
+  formatExactNumber,
+} from "../../design/format.ts";
 import { formatOf, unitOf } from "../charts/answer.ts";
 
 /** Aggregations of alerts as charts name them. */
@@ -44,10 +51,20 @@ export function measuresByUnit(alert: Condition): readonly (readonly string[])[]
   return [...Map.groupBy(alert.projections, unit).values()];
 }
 
+/** Returns what a check saw, as lists show it: for PER_EVENT the number of events that meet. */
+export function describeValue(
+  alert: Condition,
+  value: number,
+  projection = alert.projections[0],
+): string {
+  if (alert.alertType === "PER_EVENT") return formatCounted(value, "event");
+  return formatOfAlert(alert, projection)(value);
+}
+
 /**
  * Returns how the threshold of an alert is written, for one of its measures or the first: for
- * PER_EVENT it is one event's value. Rounded, a small change or cost would be another threshold,
- * such as 0.0 % or <$0.0001.
+ * PER_EVENT it is one event's value. Rounded, it would be another threshold, such as 0.0 %,
+ * <$0.0001 or 2.35 s for 2,345 ms.
  */
 export function formatOfThreshold(
   alert: Condition,
@@ -55,10 +72,13 @@ export function formatOfThreshold(
 ): (value: number) => string {
   if (alert.alertType === "DRIFT") return (value) => `${value} %`;
   const isOfEvent = alert.alertType === "PER_EVENT";
-  const format = isOfEvent
-    ? formatOf({ metric: projection ?? "" })
-    : formatOfAlert(alert, projection);
-  return format === formatCost ? formatExactCost : format;
+  const metric = projection ?? "";
+  const aggregation = isOfEvent ? undefined : chartAggregations[alert.aggregation];
+  const format = isOfEvent ? formatOf({ metric }) : formatOfAlert(alert, projection);
+  if (format === formatCost) return formatExactCost;
+  if (format === formatDuration) return formatExactDuration;
+  const isShare = metric === "error_rate" && aggregation !== "count" && aggregation !== "sum";
+  return isShare ? (value) => `${formatExactNumber(value * 100)} %` : formatExactNumber;
 }
 
 /** Returns what a check saw beside its values: both sides of a change, or the events it names. */

@@ -15,7 +15,7 @@ import { useMay } from "../../session/use-may.ts";
 import { useCommands } from "../../shell/commands.ts";
 import { ItemTable } from "../../shell/item-table.tsx";
 import { Page } from "../../shell/page.tsx";
-import { formatOfAlert } from "./alert-values.ts";
+import { describeValue } from "./alert-values.ts";
 import { stateTones } from "./alert-tones.ts";
 import { describeCondition } from "./alert-words.ts";
 import { alertsRoute } from "./route.tsx";
@@ -66,7 +66,7 @@ function LastValue({ alert }: { readonly alert: Alert }) {
   if (value === undefined) return <span aria-label="none">–</span>;
   return (
     <span className="numeric" title={String(value)}>
-      {formatOfAlert(alert)(value)}
+      {describeValue(alert, value)}
     </span>
   );
 }

@@ -18,7 +18,7 @@ import { useRowPages } from "../../shell/row-pages.ts";
 import { fromFilter } from "../charts/chart-messages.ts";
 import { fieldName } from "../charts/question.ts";
 import { AlertPreview } from "./alert-preview.tsx";
-import { formatOfAlert, measuresByUnit, noteOf } from "./alert-values.ts";
+import { describeValue, formatOfAlert, measuresByUnit, noteOf } from "./alert-values.ts";
 import { outcomeTones } from "./alert-tones.ts";
 import { fromAlert } from "./draft.ts";
 import { thresholdSeries } from "./threshold-series.ts";
@@ -142,7 +142,7 @@ function columnsOf(alert: Alert): readonly Column<AlertEvaluation>[] {
         const value = values.find((one) => one.projection === projection)?.value;
         return (
           <span className="numeric">
-            {value === undefined ? "–" : formatOfAlert(alert, projection)(value)}
+            {value === undefined ? "–" : describeValue(alert, value, projection)}
           </span>
         );
       },
