@@ -1,7 +1,13 @@
 // Which values of a line stand alone: a point shows them, since no line leads there. The axes.
 
 import { expect, test } from "vitest";
-import { isolatedIndexes, timeAxis, valueAxis } from "../../../src/web/app/design/plot-values.ts";
+import {
+  isolatedIndexes,
+  lookOf,
+  strokesOf,
+  timeAxis,
+  valueAxis,
+} from "../../../src/web/app/design/plot-values.ts";
 
 test.each([
   [
@@ -33,4 +39,12 @@ test.each([
   { name: "has a height without values", bounds: [null, null], want: [0, 1] },
 ])("the axis of values $name", ({ bounds: [min = null, max = null], want }) => {
   expect(valueAxis(min, max)).toEqual(want);
+});
+
+test("thirty lines differ, each by its colour or its strokes", () => {
+  const looks = Array.from({ length: 30 }, (_, index) => lookOf(index));
+  const drawn = looks.map((look) => `${look.color} ${strokesOf(look).join("-")}`);
+
+  expect(new Set(drawn).size).toBe(30);
+  expect(looks.slice(0, 6).map(strokesOf)).toEqual(looks.slice(0, 6).map(() => []));
 });

@@ -2,6 +2,7 @@
 // out.
 
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { lookOf } from "./plot-values.ts";
 
 type ChartLegendProps = {
   readonly series: readonly { readonly label: string; readonly color?: number | "bad" }[];
@@ -24,7 +25,7 @@ export function ChartLegend({ series, children }: ChartLegendProps) {
   return (
     <div ref={element} className="chart-legend" data-more={hidden > 0}>
       {series.map((one, index) => (
-        <span key={one.label} data-color={one.color ?? (index % 6) + 1}>
+        <span key={one.label} {...markOf(one, index)}>
           <span className="truncate" title={one.label}>
             {one.label}
           </span>
@@ -38,6 +39,14 @@ export function ChartLegend({ series, children }: ChartLegendProps) {
       {children}
     </div>
   );
+}
+
+/** Returns the attributes of a name whose mark is drawn as its series is. */
+export function markOf({ color }: { readonly color?: number | "bad" }, index: number) {
+  const look = lookOf(index);
+  return color === undefined
+    ? { "data-color": look.color, "data-dash": look.dash }
+    : { "data-color": color };
 }
 
 /** Returns how many names are below the edge of the legend, by a pixel or more. */

@@ -52,7 +52,7 @@ function Chart(props: ChartProps & { readonly kind: "line" | "bar" }) {
   const [isTable, setTable] = useState(false);
   const id = useId();
   return (
-    <figure className="chart" aria-labelledby={id}>
+    <figure className="chart" data-kind={props.kind} aria-labelledby={id}>
       <figcaption id={id} className="visually-hidden">
         {label}
       </figcaption>

@@ -3,7 +3,7 @@
 import UPlot from "uplot";
 import type { ChartProps } from "./chart.tsx";
 import { formatTick } from "./histogram-scale.ts";
-import { isolatedIndexes, timeAxis, valueAxis } from "./plot-values.ts";
+import { isolatedIndexes, lookOf, strokesOf, timeAxis, valueAxis } from "./plot-values.ts";
 
 export type PlotProps = ChartProps & {
   readonly kind: "line" | "bar";
@@ -88,13 +88,15 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
 function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string): UPlot.Series[] {
   const bars = UPlot.paths.bars?.({ size: [barShare, barPxMax], radius: 0.1 });
   const list = series.map(({ label, color }, index): UPlot.Series => {
-    const name = color ?? (index % 6) + 1;
+    const look = lookOf(index);
+    const name = color ?? look.color;
     const stroke = colorOf(name === "bad" ? "--bad" : `--series-${name}`);
     return kind === "line"
       ? {
           label,
           stroke,
           width: 1.75,
+          dash: color === undefined ? strokesOf(look) : [],
           points: {
             show: false,
             size: 5,

@@ -56,3 +56,23 @@ export function isolatedIndexes(values: ArrayLike<number | null | undefined>): n
   );
   return found.length === 0 ? null : found;
 }
+
+const colors = 6;
+
+/** Lengths of the strokes and gaps of lines, in pixels, by how often the colours were used. */
+const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 5]];
+
+export type LineLook = { readonly color: number; readonly dash: number };
+
+/**
+ * Returns the colour of a series, from 1, and its dash, from 0: the colours alone would repeat
+ * after six series.
+ */
+export function lookOf(index: number): LineLook {
+  return { color: (index % colors) + 1, dash: Math.floor(index / colors) % dashes.length };
+}
+
+/** Returns the strokes and gaps of a dash; none for an unbroken line. */
+export function strokesOf({ dash }: LineLook): number[] {
+  return [...(dashes[dash] ?? [])];
+}

@@ -4,6 +4,7 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import UPlot from "uplot";
 import { useIsDark } from "../shell/theme.ts";
+import { markOf } from "./chart-legend.tsx";
 import "./chart-tip.css";
 import { formatTime } from "./format.ts";
 import "./plot.css";
@@ -86,10 +87,11 @@ export function Plot(props: PlotProps) {
           data-side={at > times.length / 2 ? "left" : "right"}
         >
           <p>{formatTime(timeMs)}</p>
-          {series.map(({ label: name, values, color }, index) => {
+          {series.map((one, index) => {
+            const { label: name, values } = one;
             const value = values[at];
             return (
-              <p key={name} data-color={color ?? (index % 6) + 1} data-picked={index === picked}>
+              <p key={name} {...markOf(one, index)} data-picked={index === picked}>
                 <span>{name}</span>
                 <b>{typeof value === "number" ? format(value) : "–"}</b>
               </p>
