@@ -1,7 +1,7 @@
 // Distributions of scores as the web app counts them.
 
 import { describe, expect, test } from "vitest";
-import { countFew, toBins } from "../../../src/web/app/pages/experiments/bins.ts";
+import { countBooleans, countFew, toBins } from "../../../src/web/app/pages/experiments/bins.ts";
 
 describe("toBins", () => {
   test.each([
@@ -21,14 +21,6 @@ describe("toBins", () => {
 describe("countFew", () => {
   test.each([
     {
-      name: "booleans are counted one by one",
-      values: [1, 0, 1],
-      want: [
-        ["1", 2],
-        ["0", 1],
-      ],
-    },
-    {
       name: "ratings stand in their order",
       values: [2, 5, 2],
       want: [
@@ -41,5 +33,22 @@ describe("countFew", () => {
     { name: "one value needs no bar", values: [1, 1], want: undefined },
   ])("$name", ({ values, want }) => {
     expect(countFew(values)).toEqual(want);
+  });
+});
+
+describe("countBooleans", () => {
+  test.each([
+    {
+      name: "both are counted",
+      values: [1, 0, 1],
+      want: [
+        ["true", 2],
+        ["false", 1],
+      ],
+    },
+    { name: "the only one stands alone", values: [0, 0], want: [["false", 2]] },
+    { name: "without values there is none", values: [], want: [] },
+  ])("$name", ({ values, want }) => {
+    expect(countBooleans(values)).toEqual(want);
   });
 });

@@ -1,9 +1,9 @@
 // What a comparison of two runs says in words.
 
-import { create } from "@bufbuild/protobuf";
+import { create, fromJson } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { RunMetricComparisonSchema } from "../../../gen/waggle/v1/run_pb.js";
-import { formatDifference } from "../../../src/web/app/pages/experiments/score.ts";
+import { RunDatapointSchema, RunMetricComparisonSchema } from "../../../gen/waggle/v1/run_pb.js";
+import { booleansOf, formatDifference } from "../../../src/web/app/pages/experiments/score.ts";
 
 test.each([
   [0.25, 0.125, 0.375, "better by 0.25, 95 % CI 0.125 to 0.375, paired t-test, n = 40"],
@@ -20,4 +20,27 @@ test.each([
   );
 
   expect(got).toBe(want);
+});
+
+test("a metric is one of booleans if every score of a run is", () => {
+  const datapoint = (metrics: Readonly<Record<string, boolean | number | null>>) =>
+    fromJson(RunDatapointSchema, {
+      metrics: Object.entries(metrics).map(([name, value]) => ({
+        name,
+        value,
+        eventName: "answer",
+        eventType: "model",
+      })),
+    });
+
+  const isBoolean = booleansOf([
+    datapoint({ grounded: true, rating: 1, mixed: true, failed: null }),
+    datapoint({ grounded: false, rating: 0, mixed: 1, failed: null }),
+    datapoint({ grounded: null, rating: 1, mixed: true }),
+  ]);
+
+  const got = ["grounded", "rating", "mixed", "failed"].filter((metricName) =>
+    isBoolean({ metricName, eventName: "answer", eventType: "model" }),
+  );
+  expect(got).toEqual(["grounded"]);
 });

@@ -21,9 +21,15 @@ export function toBins(values: readonly number[]): readonly number[] {
 
 const fewMax = 5;
 
+/** Counts true and false, which are 1 and 0 among the values of a metric; neither if absent. */
+export function countBooleans(values: readonly number[]): readonly (readonly [string, number])[] {
+  const trues = values.filter((value) => value === 1).length;
+  const counts = [["true", trues] as const, ["false", values.length - trues] as const];
+  return counts.filter(([, count]) => count > 0);
+}
+
 /**
- * Counts each value where there are two to five different whole ones, such as booleans and
- * ratings, the greatest first; undefined for values that bins show better.
+ * Counts each value where there are two to five different whole ones, such as ratings, the greatest first; undefined for values that bins show better.
  */
 export function countFew(
   values: readonly number[],

@@ -3,14 +3,19 @@
 import type { RunMetricDetail } from "../../../../../gen/waggle/v1/run_pb.js";
 import { Badge } from "../../design/badge.tsx";
 import { formatCount, formatCounted, formatScore } from "../../design/format.ts";
-import { countFew, toBins } from "./bins.ts";
+import { countBooleans, countFew, toBins } from "./bins.ts";
 
-type MetricCardProps = { readonly detail: RunMetricDetail; readonly name: string };
+type MetricCardProps = {
+  readonly detail: RunMetricDetail;
+  readonly name: string;
+  /** Whether its values stand for true and false. */
+  readonly isBoolean: boolean;
+};
 
-export function MetricCard({ detail, name }: MetricCardProps) {
+export function MetricCard({ detail, name, isBoolean }: MetricCardProps) {
   const { metricType, eventName, aggregate, values, texts, datapoints } = detail;
   const words = Object.entries(texts).toSorted(([, a], [, b]) => b - a);
-  const few = countFew(values);
+  const few = isBoolean ? countBooleans(values) : countFew(values);
   return (
     <article className="card" aria-label={name}>
       <header>

@@ -1,6 +1,6 @@
 // One run: how far it is, its scores by metric, and its datapoints with each score.
 
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import { ExecutionService } from "../../../../../gen/waggle/v1/execution_pb.js";
 import { type Run, type RunResult, RunService } from "../../../../../gen/waggle/v1/run_pb.js";
 import { useRpc } from "../../api/query.ts";
@@ -13,7 +13,7 @@ import { MetricCard } from "./metric-card.tsx";
 import { runRoute } from "./route.tsx";
 import { RunDatapoints } from "./run-datapoints.tsx";
 import { RunProgressView } from "./run-progress.tsx";
-import { namesOf } from "./score.ts";
+import { booleansOf, namesOf } from "./score.ts";
 import { statusTones } from "./status-tones.ts";
 import { UsageCost } from "./usage-cost.tsx";
 import { useRunUsage } from "./use-run-usage.ts";
@@ -42,6 +42,8 @@ export function RunPage() {
   useEffect(() => {
     if (!isActive) void refetch();
   }, [isActive, refetch]);
+  const datapoints = data?.datapoints;
+  const isBoolean = useMemo(() => booleansOf(datapoints ?? []), [datapoints]);
   const run = data?.runObject;
   const title = run?.name ?? runId;
   return (
@@ -62,6 +64,7 @@ export function RunPage() {
                     key={`${detail.metricName} ${detail.eventName}`}
                     detail={detail}
                     name={namesOf(data.metrics?.details ?? [])(detail)}
+                    isBoolean={isBoolean(detail)}
                   />
                 ))}
               </div>

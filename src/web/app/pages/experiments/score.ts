@@ -1,6 +1,10 @@
 // Scores as people read them, and what a comparison says in plain words. Pure.
 
-import type { RunMetricComparison } from "../../../../../gen/waggle/v1/run_pb.js";
+import type {
+  RunDatapoint,
+  RunMetricComparison,
+  RunMetricDetail,
+} from "../../../../../gen/waggle/v1/run_pb.js";
 import { formatScore, isRounding } from "../../design/format.ts";
 
 /**
@@ -35,6 +39,28 @@ export function verdictOf(metric: RunMetricComparison): string {
 /** Says whether the difference can hardly be chance. */
 export function isClear({ pairedTest }: RunMetricComparison): boolean {
   return pairedTest !== undefined && (pairedTest.lower > 0 || pairedTest.upper < 0);
+}
+
+type ScoredMetric = Pick<RunMetricDetail, "metricName" | "eventName" | "eventType">;
+
+/**
+ * Returns a function that says whether all scores of a metric in a run are booleans, which the
+ * values of the metric have as 1 and 0.
+ */
+export function booleansOf(datapoints: readonly RunDatapoint[]): (metric: ScoredMetric) => boolean {
+  const isBoolean = new Map<string, boolean>();
+  for (const { name, eventName, eventType, value } of datapoints.flatMap(
+    ({ metrics }) => metrics,
+  )) {
+    if (value === undefined || value.kind.case === "nullValue") continue;
+    const key = toKey({ metricName: name, eventName, eventType });
+    isBoolean.set(key, value.kind.case === "boolValue" && isBoolean.get(key) !== false);
+  }
+  return (metric) => isBoolean.get(toKey(metric)) === true;
+}
+
+function toKey({ metricName, eventName, eventType }: ScoredMetric): string {
+  return JSON.stringify([metricName, eventName, eventType]);
 }
 
 type NamedMetric = { readonly metricName: string; readonly eventName: string };
