@@ -343,7 +343,7 @@ describe("a dashboard", () => {
 
   test("shows the names of its large numbers whole", async () => {
     const { page } = await app.open(path("charts?dashboard=overview"));
-    for (const name of ["Calls of models", "Error rate", "Cost", "Slow calls"]) {
+    for (const name of ["Calls of models", "Error rate", "Cost with estimates", "Slow calls"]) {
       const tile = page.getByRole("region", { name, exact: true });
       const list = tile.locator(".scalars");
       await list.getByRole("button").waitFor();

@@ -14,7 +14,7 @@ const models: readonly FilterRow[] = [
 const ofCalls: readonly OverviewTile[] = [
   tile("Calls of models", [0, 0, 3, 2], { kind: "scalar", measures: [{ metric: "event_count" }] }),
   tile("Error rate", [3, 0, 3, 2], { kind: "scalar", measures: [{ metric: "error_rate" }] }),
-  tile("Cost", [6, 0, 3, 2], { kind: "scalar", measures: [{ metric: "cost" }] }),
+  tile("Cost with estimates", [6, 0, 3, 2], { kind: "scalar", measures: [{ metric: "cost" }] }),
   tile("Slow calls", [9, 0, 3, 2], {
     kind: "scalar",
     measures: [{ metric: "duration", aggregation: "p95" }],
