@@ -282,6 +282,44 @@ describe("queues", () => {
     expect(event.metrics).toMatchObject({ helpful: true, tone: "cold" });
   });
 
+  test("give up no event whose review is being stored", async () => {
+    const eventIds = ["hasty-0", "hasty-1"];
+    const events = eventIds.map((event_id, index) => ({
+      event_id,
+      event_type: "model",
+      event_name: "answer",
+      source: "test",
+      inputs: { question: `Hasty question ${index}` },
+      outputs: {},
+    }));
+    await app.call("POST", "/events/batch", { events });
+    const made = { name: "Hasty", event_ids: eventIds };
+    const { queue } = (await app.call("POST", "/v1/queues", made)) as { queue: { id: string } };
+    const { page } = await app.open(path(`/${queue.id}/annotate`));
+    const hold = Promise.withResolvers<void>();
+    const released: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith("/ReleaseQueueItem")) released.push(request.url());
+    });
+    await page.route("**/CompleteQueueItem", async (route) => {
+      await hold.promise;
+      return route.continue();
+    });
+    await page.getByText("Hasty question 0").waitFor();
+    await page.keyboard.press("1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Saving" }).waitFor();
+
+    await page.keyboard.press("s");
+    hold.resolve();
+
+    await page.getByText("Hasty question 1").waitFor();
+    expect(released).toEqual([]);
+    await page.keyboard.press("s");
+    await page.getByRole("heading", { name: "The event was released" }).waitFor();
+    expect(released).toHaveLength(1);
+  });
+
   test("say of a review that came too late only while its event is shown", async () => {
     const eventIds = ["late-0", "late-1"];
     const events = eventIds.map((event_id, index) => ({

@@ -125,7 +125,7 @@ function Review({ queueId, metrics, isByHand: isFilledByHand }: ReviewProps) {
       <ScoreForm
         key={item.eventId}
         metrics={metrics}
-        isBusy={complete.isPending || claim.isPending}
+        isBusy={[claim, complete, release].some(({ isPending }) => isPending)}
         error={complete.error ?? release.error}
         onSkip={() => release.mutate({ id: queueId, eventId: item.eventId })}
         onComplete={(scores) => complete.mutate({ id: queueId, eventId: item.eventId, scores })}

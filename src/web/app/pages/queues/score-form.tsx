@@ -34,6 +34,10 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
   const submit = () => {
     if (given.length > 0 && !isBusy) onComplete(given);
   };
+  // A review that is being stored cannot be given up any more.
+  const skip = () => {
+    if (!isBusy) onSkip();
+  };
   const form = useRef<HTMLFormElement>(null);
   // A key leaves the button that was pressed before it, so that Enter completes.
   const activate = (index: number) => {
@@ -59,7 +63,7 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
     { id: "review.next", title: "Next field", keys: "j", isKeyOnly: true, run: () => move(1) },
     { id: "review.back", title: "Field before", keys: "k", isKeyOnly: true, run: () => move(-1) },
     { id: "review.complete", title: "Complete, claim the next", keys: "enter", run: submit },
-    { id: "review.skip", title: "Release the event", keys: "s", run: onSkip },
+    { id: "review.skip", title: "Release the event", keys: "s", run: skip },
     ...numbers,
   ]);
   return (
@@ -84,7 +88,7 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
       ))}
       {error ? <ErrorState error={error} isInline /> : null}
       <div className="drawer-actions">
-        <Button onClick={onSkip}>
+        <Button onClick={skip}>
           Release <Keys keys="s" />
         </Button>
         <Button
