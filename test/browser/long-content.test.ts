@@ -364,6 +364,30 @@ describe("names as long as the service takes", () => {
     expect(await facts.evaluate((one: Wide) => one.scrollWidth <= one.clientWidth)).toBe(true);
   });
 
+  test("show their beginning where they run from right to left", async () => {
+    const name = "مشروع خدمة العملاء ".repeat(10).trim();
+    await app.call("POST", "/v1/configurations", {
+      name,
+      provider: "openai",
+      parameters: { call_type: "chat", model: "gpt-5-mini", template: "Hello" },
+    });
+    const { page } = await app.open(`${new URL(app.projectUrl).pathname}/prompts`);
+    const shown = page.getByText(name);
+    await shown.waitFor();
+
+    const hidden = `(() => {
+      const cell = [...document.querySelectorAll(".truncate")].find(
+        (one) => one.textContent === ${JSON.stringify(name)},
+      );
+      const range = document.createRange();
+      range.setStart(cell.firstChild, 0);
+      range.setEnd(cell.firstChild, 5);
+      const [word, room] = [range.getBoundingClientRect(), cell.getBoundingClientRect()];
+      return Math.max(room.left - word.left, word.right - room.right);
+    })()`;
+    expect(await page.evaluate(hidden)).toBeLessThanOrEqual(1);
+  });
+
   test("stay within the field that confirms by their name", async () => {
     const made = await app.call("POST", "/v1/configurations", {
       name: "p".repeat(200),

@@ -196,6 +196,26 @@ describe("a narrow window", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
+  test("has the name of an alert whole beside its acts", async () => {
+    const { page } = await app.open("/app/components", narrow);
+    const data = {
+      id: "slow",
+      name: "Slow models of the shop",
+      state: "triggered",
+      isActive: true,
+      projections: ["duration"],
+      thresholds: { critical: { operator: "greater_than", value: 1 } },
+      frequency: "HOURLY",
+    };
+    await page.route("**/GetAlert*", (route) => route.fulfill({ json: { success: true, data } }));
+    await page.goto(app.service.url + path("alerts/slow"));
+    await page.getByRole("button", { name: "Change" }).waitFor();
+
+    const name = page.locator("header").getByText("Slow models of the shop").last();
+    expect(await name.evaluate(isWhole)).toBe(true);
+    expect(await findSideways(page)).toEqual([]);
+  });
+
   test("has the end of a key and Revoke in view", async () => {
     const { page, picture } = await app.open(path("settings?tab=keys"), narrow);
     const revoke = page.getByRole("button", { name: /^Revoke / }).first();
