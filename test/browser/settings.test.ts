@@ -15,6 +15,20 @@ const app = givenApp({
 
 const path = (tab: string): string => `/app/p/${app.service.projectId}/settings?tab=${tab}`;
 
+type Control = {
+  readonly offsetWidth: number;
+  readonly style: { width: string };
+};
+
+/** Returns whether a select is not narrower than it would be by itself. */
+function isAsWideAsItsText(select: Control): boolean {
+  const shown = select.offsetWidth;
+  select.style.width = "max-content";
+  const own = select.offsetWidth;
+  select.style.width = "";
+  return shown >= own;
+}
+
 describe("the settings of a project", () => {
   test.each(looks)("show each part, $theme and $size", async (look) => {
     const { page, inspect } = await app.open(path("general"), look);
@@ -220,6 +234,95 @@ describe("the settings of a project", () => {
     await form.getByText("“somewhere” must be provider/model").waitFor();
     expect(await form.getByRole("alert").count()).toBe(1);
     await form.getByRole("button", { name: "Cancel" }).click();
+  });
+
+  test("leave the focus where a call was started, while it runs and after its fault", async () => {
+    const { page } = await app.open(path("members"));
+    const hold = Promise.withResolvers<void>();
+    await page.route("**/AddMember", async (route) => {
+      await hold.promise;
+      return route.continue();
+    });
+    await page.getByRole("button", { name: "Add member" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("E-mail").fill("nobody");
+    await form.getByRole("button", { name: "Add member" }).focus();
+    await page.keyboard.press("Enter");
+    const busy = form.getByRole("button", { name: "Adding…" });
+    await busy.waitFor();
+    expect(await busy.isDisabled()).toBe(true);
+    // Chromium takes the focus from a disabled element in its next frame.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+
+    expect(await page.locator(":focus").allInnerTexts()).toEqual(["Adding…"]);
+    await page.keyboard.press("Enter");
+    hold.resolve();
+    await form.getByText("must be a valid email address").waitFor();
+    expect(await page.locator(":focus").allInnerTexts()).toEqual(["Add member"]);
+  });
+
+  test("name a budget by its key, and tell two of them apart without its name", async () => {
+    const keys = ["checkout", "search"].map((name, index) => ({
+      keyId: `01a22f82-f17e-7aa2-819e-a01e6382b33${index}`,
+      name,
+      status: "active",
+    }));
+    const data = [...keys, { keyId: "01a22f82-f1f8-79e3-9ade-682bde07a2bd" }].map(
+      ({ keyId }, index) => ({ id: `b${index}`, keyId, period: "DAY", amount: 5, isActive: true }),
+    );
+    const { page } = await app.open("/app/components");
+    await page.route("**/ListBudgets**", (route) => route.fulfill({ json: { data } }));
+    await page.route("**/ListProjectApiKeys**", (route) => route.fulfill({ json: { data: keys } }));
+    await page.goto(app.service.url + path("budgets"));
+
+    const budgets = page.getByRole("list", { name: "Budgets" });
+    await budgets.getByText("Each day, key “checkout”", { exact: true }).waitFor();
+    await budgets.getByText("Each day, key “search”", { exact: true }).waitFor();
+    await budgets.getByText("Each day, key 01a22f82…a2bd", { exact: true }).waitFor();
+  });
+
+  test("have each role whole, and Remove in view of a window of half a screen", async () => {
+    await app.addMember("project_member");
+    const { page } = await app.open(path("members"));
+    await page.setViewportSize({ width: 1024, height: 768 });
+    const { orgId } = app.service.project;
+    for (const address of [path("members"), `/app/settings?level=org&id=${orgId}&tab=members`]) {
+      await page.route("**/ListMembers**", async (route) => {
+        const answer = (await (await route.fetch()).json()) as { data?: object[] };
+        const email = "ada.of-a-long-name@example.com";
+        const role = address.includes("level=org") ? "org_member" : "project_member";
+        const createdBy = "key first control plane key (01a22f82-f1f8-79e3-9ade-682bde07a2bd)";
+        const data = [{ userId: "ada", email, role, createdBy }, ...(answer.data ?? [])];
+        return route.fulfill({ json: { ...answer, data } });
+      });
+      await page.goto(app.service.url + address);
+      const role = page.getByRole("combobox", { name: /^Role of ada/ });
+      const remove = page.getByRole("button", { name: /^Remove ada/ });
+      const row = page.getByRole("row", { name: /ada/ });
+      await row.getByText("key first control plane key", { exact: true }).waitFor();
+
+      expect(await role.evaluate(isAsWideAsItsText)).toBe(true);
+      const box = await remove.boundingBox();
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(1024);
+      await page.unroute("**/ListMembers**");
+    }
+  });
+
+  test("claim nothing of aliases that cannot be read", async () => {
+    const { page } = await app.open("/app/components");
+    const json = { code: "unavailable", message: "The database is away." };
+    await page.route("**/ListModelAliases**", (route) => route.fulfill({ status: 503, json }));
+    await page.goto(app.service.url + path("providers"));
+
+    await page.getByText("The database is away.").waitFor();
+    expect(await page.getByText(/^An alias is a name/).count()).toBe(0);
+    await page.unroute("**/ListModelAliases**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page
+      .getByText(/^An alias is a name/)
+      .or(page.getByRole("list"))
+      .first()
+      .waitFor();
   });
 
   test("mask what comes from now on, after a try, and say which rule is wrong", async () => {

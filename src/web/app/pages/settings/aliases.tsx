@@ -11,7 +11,7 @@ import { TextField } from "../../design/fields.tsx";
 import { Input } from "../../design/input.tsx";
 import { ItemActs } from "../../design/item-acts.tsx";
 import { Dialog } from "../../design/overlay.tsx";
-import { ErrorState } from "../../design/states.tsx";
+import { ReadState } from "../../design/states.tsx";
 import { useMay } from "../../session/use-may.ts";
 import { faultOf } from "../../api/faults.ts";
 import { modelMethods } from "./provider-form.tsx";
@@ -40,8 +40,8 @@ export function Aliases({ scope }: { readonly scope: ScopeRef }) {
           </Button>
         ) : null}
       </div>
-      {list.error ? <ErrorState error={list.error} isInline /> : null}
-      {rows.length === 0 ? (
+      <ReadState read={list} what="Loading aliases" isInline />
+      {!list.data ? null : rows.length === 0 ? (
         <p className="settings-note">
           An alias is a name that programs call in place of a model: you change the model here, and
           fallbacks answer when it fails.

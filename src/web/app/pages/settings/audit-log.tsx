@@ -8,7 +8,7 @@ import { type AuditEntry, AuditService } from "../../../../../gen/waggle/v1/audi
 import { serviceNow } from "../../api/clock.ts";
 import { useMore, useRpcPages } from "../../api/query.ts";
 import { countColumn } from "../../design/columns.tsx";
-import { formatExactCount } from "../../design/format.ts";
+import { formatExactCount, formatId } from "../../design/format.ts";
 import { EmptyState, ErrorState, Loading } from "../../design/states.tsx";
 import { type Column, Table } from "../../design/table.tsx";
 import { timeWidth } from "../../design/table-model.ts";
@@ -48,7 +48,7 @@ const columns: readonly Column<AuditEntry>[] = [
     width: 180,
     cell: ({ targetType, targetId }) => (
       <span className="truncate" title={targetId}>
-        {targetType} {targetId.slice(0, 8)}
+        {targetType} {formatId(targetId)}
       </span>
     ),
   },

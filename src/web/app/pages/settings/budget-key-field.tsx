@@ -5,10 +5,32 @@ import { useState } from "react";
 import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
 import { useRpc } from "../../api/query.ts";
 import { SelectField, TextField } from "../../design/fields.tsx";
+import { useMay } from "../../session/use-may.ts";
 
 const { listProjectApiKeys, listDataPlaneApiKeys } = ApiKeyService.method;
 const limit = 100;
 const another = "another";
+
+/** Returns the newest keys of a project that may have a budget, and whether there are more. */
+export function useBudgetKeys(projectId: string) {
+  const may = useMay({ level: "project", id: projectId });
+  const root = { case: "projectId", value: projectId } as const;
+  const own = useRpc(
+    listProjectApiKeys,
+    { projectId, limit },
+    { isEnabled: may(listProjectApiKeys) },
+  );
+  const fineGrained = useRpc(
+    listDataPlaneApiKeys,
+    { root, limit },
+    { isEnabled: may(listDataPlaneApiKeys) },
+  );
+  const pages = [own.data, fineGrained.data];
+  return {
+    keys: pages.flatMap((page) => page?.data ?? []),
+    isCut: pages.some((page) => page?.nextCursor !== undefined),
+  };
+}
 
 export type BudgetKeyFieldProps = {
   readonly projectId: string;
@@ -20,12 +42,8 @@ export type BudgetKeyFieldProps = {
 
 export function BudgetKeyField({ projectId, keyId, error, onChange }: BudgetKeyFieldProps) {
   const [choice, setChoice] = useState(keyId ?? another);
-  const root = { case: "projectId", value: projectId } as const;
-  const own = useRpc(listProjectApiKeys, { projectId, limit });
-  const fineGrained = useRpc(listDataPlaneApiKeys, { root, limit });
-  const keys = [...(own.data?.data ?? []), ...(fineGrained.data?.data ?? [])];
   // A list of thousands would be slower to choose from than an id is to paste.
-  const isCut = [own.data, fineGrained.data].some((page) => page?.nextCursor !== undefined);
+  const { keys, isCut } = useBudgetKeys(projectId);
   const options = [
     { value: "", label: "All calls" },
     ...keys

@@ -16,6 +16,7 @@ import {
   formatCost,
   formatCounted,
   formatExactCount,
+  formatId,
   formatTime,
   toNumber,
 } from "../../design/format.ts";
@@ -30,7 +31,7 @@ import { TargetChoice } from "../alerts/target-fields.tsx";
 import { faultOf } from "../../api/faults.ts";
 import { ReadOnlyNote } from "../../session/read-only-note.tsx";
 import { type May, useMay } from "../../session/use-may.ts";
-import { BudgetKeyField } from "./budget-key-field.tsx";
+import { BudgetKeyField, useBudgetKeys } from "./budget-key-field.tsx";
 import { BudgetNotifications } from "./budget-notifications.tsx";
 import { toMs } from "../../api/scope.ts";
 
@@ -44,6 +45,7 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
   const scope = { level: "project", id: projectId } as const;
   const may = useMay(scope);
   const list = useRpc(method.listBudgets, { projectId }, { refreshMs });
+  const titleOf = useTitles(projectId);
   const state = <ReadState read={list} what="Loading budgets" />;
   if (!list.data) return state;
   return (
@@ -69,6 +71,7 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
             key={budget.id}
             projectId={projectId}
             budget={budget}
+            title={titleOf(budget)}
             may={may}
             onEdit={() => setOpen(budget)}
             onRemove={() => setLeaving(budget)}
@@ -79,6 +82,7 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
         <BudgetForm
           projectId={projectId}
           before={open === "new" ? undefined : open}
+          title={open === "new" ? "Add a budget" : `Change budget: ${titleOf(open)}`}
           onClose={() => setOpen(undefined)}
         />
       )}
@@ -98,23 +102,30 @@ export function Budgets({ projectId }: { readonly projectId: string }) {
   );
 }
 
+/** Returns how budgets are called: by the names of their keys, where the person may read them. */
+function useTitles(projectId: string): (budget: Budget) => string {
+  const { keys } = useBudgetKeys(projectId);
+  return ({ period, keyId }) => {
+    const what = period === "DAY" ? "Each day" : "Each month";
+    const key = keys.find((one) => one.keyId === keyId)?.name;
+    return keyId === undefined
+      ? what
+      : `${what}, key ${key === undefined ? formatId(keyId) : `“${key}”`}`;
+  };
+}
+
 type BudgetLineProps = {
   readonly projectId: string;
   readonly budget: Budget;
+  readonly title: string;
   readonly may: May;
   readonly onEdit: () => void;
   readonly onRemove: () => void;
 };
 
-function titleOf({ period, keyId }: Budget): string {
-  const what = period === "DAY" ? "Each day" : "Each month";
-  return keyId === undefined ? what : `${what}, key ${keyId.slice(0, 8)}`;
-}
-
-function BudgetLine({ projectId, budget, may, onEdit, onRemove }: BudgetLineProps) {
+function BudgetLine({ projectId, budget, title, may, onEdit, onRemove }: BudgetLineProps) {
   const update = useRpcMutation(method.updateBudget, { changes: [method.listBudgets] });
   const { id, amount, spent, calls, unpricedCalls, state, isActive, renewsAt } = budget;
-  const title = titleOf(budget);
   const renewMs = toMs(renewsAt);
   return (
     <li>
@@ -127,10 +138,12 @@ function BudgetLine({ projectId, budget, may, onEdit, onRemove }: BudgetLineProp
           label={isActive ? "On" : "Off"}
           aria-label={`Count and refuse: ${title}`}
           checked={isActive}
-          disabled={update.isPending || !may(method.updateBudget)}
-          onChange={(next) =>
-            update.mutate({ projectId, budgetId: id, budget: { isActive: next } })
-          }
+          disabled={!may(method.updateBudget)}
+          aria-disabled={update.isPending}
+          onChange={(next) => {
+            const budget = { isActive: next };
+            if (!update.isPending) update.mutate({ projectId, budgetId: id, budget });
+          }}
         />
         <ItemActs
           item={`budget: ${title}`}
@@ -157,10 +170,11 @@ function BudgetLine({ projectId, budget, may, onEdit, onRemove }: BudgetLineProp
 type BudgetFormProps = {
   readonly projectId: string;
   readonly before: Budget | undefined;
+  readonly title: string;
   readonly onClose: () => void;
 };
 
-function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
+function BudgetForm({ projectId, before, title, onClose }: BudgetFormProps) {
   const [amount, setAmount] = useState(String(before?.amount ?? ""));
   const [period, setPeriod] = useState(before?.period ?? "MONTH");
   const [keyId, setKeyId] = useState<string | undefined>("");
@@ -188,7 +202,7 @@ function BudgetForm({ projectId, before, onClose }: BudgetFormProps) {
   return (
     <Dialog
       onClose={onClose}
-      title={before ? `Change budget: ${titleOf(before)}` : "Add a budget"}
+      title={title}
       width="narrow"
       act={{
         label: before ? "Save budget" : "Add budget",

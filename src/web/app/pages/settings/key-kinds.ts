@@ -62,7 +62,7 @@ const keyKinds: readonly KeyKind[] = [
     title: "Fine-grained",
     purpose:
       "Works with charts, alerts, datasets and experiments, with the permissions that you pick, " +
-      "until a day. It neither logs nor reads traces.",
+      "until the day that you set. It neither logs nor reads traces.",
     levels: ["project", "workspace", "org"],
     isFineGrained: true,
     create: method.createDataPlaneApiKey,

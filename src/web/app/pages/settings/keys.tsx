@@ -9,6 +9,7 @@ import { useRpcPages } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { Status, type Tone } from "../../design/badge.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
+import { formatActor } from "../../design/format.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { MoreButton } from "../../design/more-button.tsx";
 import { EmptyState, ReadState } from "../../design/states.tsx";
@@ -130,7 +131,7 @@ const keyColumns: readonly SettingsColumn<ApiKey>[] = [
     cell: ({ createdAt, createdBy }) => (
       <>
         <Time value={createdAt} />
-        <small className="truncate">{createdBy}</small>
+        <small className="truncate">{formatActor(createdBy)}</small>
       </>
     ),
   },

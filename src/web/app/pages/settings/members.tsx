@@ -8,6 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { ConfirmCall } from "../../design/confirm-call.tsx";
 import { SelectField, TextField } from "../../design/fields.tsx";
 import { Select } from "../../design/input.tsx";
+import { formatActor } from "../../design/format.ts";
 import { MoreButton } from "../../design/more-button.tsx";
 import { Dialog, Drawer } from "../../design/overlay.tsx";
 import { EmptyState, ErrorState, ReadState } from "../../design/states.tsx";
@@ -99,15 +100,17 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
     },
     {
       header: "Role",
-      isMajor: true,
       cell: ({ userId, email, role: current }) => (
         <Select
           isSmall
           aria-label={`Role of ${email}`}
           value={current}
           options={optionsOf(roles, current)}
-          disabled={update.isPending || !may(method.updateMember)}
-          onChange={(role) => update.mutate({ scope: memberScope(scope), userId, role })}
+          disabled={!may(method.updateMember)}
+          aria-disabled={update.isPending}
+          onChange={(role) => {
+            if (!update.isPending) update.mutate({ scope: memberScope(scope), userId, role });
+          }}
         />
       ),
     },
@@ -115,7 +118,7 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
     {
       header: "By",
       titleOf: ({ createdBy }) => createdBy,
-      cell: ({ createdBy }) => <span className="truncate">{createdBy}</span>,
+      cell: ({ createdBy }) => <span className="truncate">{formatActor(createdBy)}</span>,
     },
     {
       header: "Acts",

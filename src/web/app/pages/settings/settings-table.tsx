@@ -13,7 +13,7 @@ export type SettingsColumn<Row> = {
   readonly align?: "end";
   /** True for a column that a narrow window has room for beside the first. */
   readonly isMajor?: boolean;
-  /** True if the header is only read out. */
+  /** True for the column of acts, which stays in view; its header is only read out. */
   readonly isHeaderHidden?: boolean;
   readonly className?: string;
 };
@@ -32,7 +32,7 @@ export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTable
       <thead>
         <tr>
           {shown.map(({ header, align, isHeaderHidden = false }) => (
-            <th key={header} data-align={align}>
+            <th key={header} data-align={align} data-acts={isHeaderHidden}>
               {isHeaderHidden ? <span className="visually-hidden">{header}</span> : header}
             </th>
           ))}
@@ -41,12 +41,20 @@ export function SettingsTable<Row>({ label, columns, rows, idOf }: SettingsTable
       <tbody>
         {rows.map((row) => (
           <tr key={idOf(row)}>
-            {shown.map(({ header, cell, titleOf, align, className }, at) => (
-              <td key={header} data-align={align} className={className} title={titleOf?.(row)}>
-                {cell(row)}
-                {at === 0 && folded.length > 0 ? <Folded items={itemsOf(folded, row)} /> : null}
-              </td>
-            ))}
+            {shown.map(
+              ({ header, cell, titleOf, align, className, isHeaderHidden = false }, at) => (
+                <td
+                  key={header}
+                  data-align={align}
+                  data-acts={isHeaderHidden}
+                  className={className}
+                  title={titleOf?.(row)}
+                >
+                  {cell(row)}
+                  {at === 0 && folded.length > 0 ? <Folded items={itemsOf(folded, row)} /> : null}
+                </td>
+              ),
+            )}
           </tr>
         ))}
       </tbody>
