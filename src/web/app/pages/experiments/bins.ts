@@ -29,7 +29,8 @@ export function countBooleans(values: readonly number[]): readonly (readonly [st
 }
 
 /**
- * Counts each value where there are two to five different whole ones, such as ratings, the greatest first; undefined for values that bins show better.
+ * Counts each value where there are two to five different whole ones, such as ratings, the
+ * greatest first; undefined for values that bins show better.
  */
 export function countFew(
   values: readonly number[],
