@@ -2,16 +2,17 @@
 // nothing except the cache of the sandbox.
 
 import { constants } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { createIdentityProvider } from "../access/sign-in/oidc.ts";
 import { formatHttpAddress } from "../base/http-address.ts";
 import { createLogger } from "../base/logger.ts";
 import type { Config } from "../config.ts";
-import { findHolder } from "../embedded/data-folder.ts";
+import { findHolder, type Holder } from "../embedded/data-folder.ts";
 import { findRunningPostgres } from "../embedded/postgres.ts";
 import { findInstalledTemporal } from "../embedded/temporal-binary.ts";
+import { findRunningTemporal } from "../embedded/temporal-folder.ts";
 import { findExportFault, isItself } from "../observability/own-traces.ts";
 import { findMailFault } from "../notifications/mail.ts";
 import { openDatabase } from "../postgres/database.ts";
@@ -73,15 +74,22 @@ async function checkDataFolder({ dataFolder, databaseUrl }: Config): Promise<Fin
   return { found, advice };
 }
 
+/** Minimum free bytes of a disk: some files of Postgres' log of 16 MB each. */
+const freeBytesMin = 100e6;
+
 /**
- * Checks that the service may write into a folder. A missing folder will be created in the nearest
- * existing one. `setting` names the folder in the advice.
+ * Checks that the service may write into a folder, and that its disk has room. A missing folder
+ * will be created in the nearest existing one. `setting` names the folder in the advice.
  */
 async function lookAtFolder(folder: string, setting: string): Promise<Finding> {
   for (let path = folder; ; path = dirname(path)) {
     try {
       await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
-      return { found: path === folder ? folder : `${folder} (will be made)` };
+      const { bavail, bsize } = await statfs(path);
+      const found = path === folder ? folder : `${folder} (will be made)`;
+      if (bavail * bsize >= freeBytesMin) return { found };
+      const left = `${found}, whose disk has ${Math.floor((bavail * bsize) / 1e6)} MB left`;
+      return { found: left, advice: "make room there" };
     } catch (error) {
       const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
       if (isAbsent && path !== dirname(path)) continue;
@@ -93,8 +101,21 @@ async function lookAtFolder(folder: string, setting: string): Promise<Finding> {
 
 async function checkDatabase(config: Config): Promise<Finding> {
   const url = config.databaseUrl ?? (await findRunningPostgres(config.dataFolder));
-  if (url === undefined) return { found: "embedded Postgres, not running; waggle start starts it" };
-  return checkUrl(url, "DATABASE_URL");
+  if (url !== undefined) return checkUrl(url, "DATABASE_URL");
+  const service = await findService(config);
+  if (!service) return { found: "embedded Postgres, not running; waggle start starts it" };
+  return {
+    found: `embedded Postgres, which does not run, while the service does (pid ${service.pid})`,
+    advice: `its log says why: ${join(resolve(config.dataFolder), "postgres.log")}`,
+  };
+}
+
+/** Returns the service that runs on the data folder; undefined if none does. */
+async function findService({ dataFolder }: Config): Promise<Required<Holder> | undefined> {
+  // A folder that cannot be read is named by its own check.
+  const { pid, url } = (await findHolder(dataFolder).catch(() => undefined)) ?? {};
+  if (pid === undefined || url === undefined) return undefined;
+  return (await isServed(`${url}/healthz`)) ? { pid, url } : undefined;
 }
 
 async function checkClusters({ clusters }: Config): Promise<Finding> {
@@ -175,24 +196,22 @@ async function checkSandbox(config: Config): Promise<Finding> {
 
 /** Checks Temporal, which only automatic evaluators, archives and revocations need. */
 async function checkTemporal(config: Config): Promise<Finding> {
-  const { address, namespace, cliPath } = config.temporal;
+  const { address, cliPath } = config.temporal;
   if (address !== undefined) {
-    // Imported here, because Temporal's client is large and no other check needs it.
-    const { createWorkflowClient } = await import("../workflows/client.ts");
-    const client = await createWorkflowClient({ ...config.temporal, address });
-    let fault: string | undefined;
-    try {
-      fault = await client.findFault();
-    } finally {
-      await client.close();
-    }
-    const found = `${address}, namespace ${namespace}: ${fault ?? "answers"}`;
+    const { found, fault } = await askTemporal(config, address);
     if (fault === undefined) return { found };
     const advice = "check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY and TEMPORAL_TLS";
     return { found, advice };
   }
   if (!config.hasWorkflows) return { found: "none, as workflows are off" };
   const folder = resolve(config.dataFolder);
+  const running = (await findService(config)) && (await findRunningTemporal(folder));
+  if (running) {
+    const { found, fault } = await askTemporal(config, running.address);
+    if (fault === undefined) return { found: `embedded, ${found}` };
+    const advice = `its log is ${running.logPath}; the service starts it again once it is ended`;
+    return { found: `embedded (pid ${running.pid}), ${found}`, advice };
+  }
   const { signal } = new AbortController();
   try {
     const found = await findInstalledTemporal({ cliPath, path: config.path, folder, signal });
@@ -202,7 +221,21 @@ async function checkTemporal(config: Config): Promise<Finding> {
   }
 }
 
-/** Checks the OTLP server that gets the service's own spans. */
+async function askTemporal(
+  { temporal }: Config,
+  address: string,
+): Promise<{ readonly found: string; readonly fault: string | undefined }> {
+  // Imported here, because Temporal's client is large and no other check needs it.
+  const { createWorkflowClient } = await import("../workflows/client.ts");
+  const client = await createWorkflowClient({ ...temporal, address });
+  try {
+    const fault = await client.findFault();
+    return { found: `${address}, namespace ${temporal.namespace}: ${fault ?? "answers"}`, fault };
+  } finally {
+    await client.close();
+  }
+}
+
 async function checkOwnTraces({
   ownTracesEndpoint: endpoint,
   ...config
@@ -257,18 +290,16 @@ async function checkRetentionFiles(config: Config): Promise<Finding> {
 }
 
 async function checkPort(config: Config): Promise<Finding> {
-  const { host, port, dataFolder, databaseUrl } = config;
+  const { host, port, databaseUrl } = config;
   const failure = await tryToListen(host, port);
   if (failure === undefined) return { found: `${host}:${port} is free` };
   // In the container of a server, which holds the port.
   if (databaseUrl !== undefined && (await isServed(`${formatHttpAddress(host, port)}/healthz`))) {
     return { found: `${host}:${port} is that of a running server` };
   }
-  if ((await findRunningPostgres(dataFolder)) !== undefined) {
-    const holder = await findHolder(dataFolder);
-    if (holder?.url !== undefined && Number(new URL(holder.url).port) === port) {
-      return { found: `${host}:${port} is this service's (pid ${holder.pid})` };
-    }
+  const service = await findService(config);
+  if (service && Number(new URL(service.url).port) === port) {
+    return { found: `${host}:${port} is this service's (pid ${service.pid})` };
   }
   return { found: failure, advice: "stop what uses it, or choose another with --port" };
 }

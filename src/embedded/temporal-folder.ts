@@ -34,11 +34,15 @@ export async function openTemporalFolder(dataFolder: string): Promise<TemporalFo
   await assertOurs(folder);
   // The real path: an orphan is recognized by its command line, however the folder was named.
   const real = await realpath(folder);
+  return pathsOf(resolve(dataFolder), real);
+}
+
+function pathsOf(dataFolder: string, folder: string): TemporalFolder {
   return {
-    databasePath: join(real, "temporal.db"),
-    pidPath: join(real, "temporal.pid"),
-    portsPath: join(real, "ports.json"),
-    logPath: join(resolve(dataFolder), "temporal.log"),
+    databasePath: join(folder, "temporal.db"),
+    pidPath: join(folder, "temporal.pid"),
+    portsPath: join(folder, "ports.json"),
+    logPath: join(dataFolder, "temporal.log"),
   };
 }
 
@@ -52,6 +56,18 @@ async function assertOurs(folder: string): Promise<void> {
       { cause },
     );
   }
+}
+
+/** Returns the server of a data folder whose service runs; undefined if it has none. */
+export async function findRunningTemporal(
+  dataFolder: string,
+): Promise<
+  { readonly address: string; readonly pid: number; readonly logPath: string } | undefined
+> {
+  const { pidPath, portsPath, logPath } = pathsOf(dataFolder, join(dataFolder, "temporal"));
+  const ports = await readJson<Ports>(portsPath);
+  const pid = Number(await readFile(pidPath, "utf8").catch(() => ""));
+  return ports && pid > 0 ? { address: `${host}:${ports.port}`, pid, logPath } : undefined;
 }
 
 /**

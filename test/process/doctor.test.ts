@@ -1,15 +1,24 @@
 // `waggle doctor` where its folder cannot be written: in the image, whose processes write nothing
-// but /tmp, and beside an embedded Postgres, which needs it; where its port is taken; and what it
-// says of the servers of sign-in, mails and files. Source: docs/operations.md.
+// but /tmp, and beside an embedded Postgres, which needs it; where its disk is full, its Postgres
+// does not start or its port is taken; and what it says of the servers of sign-in, mails and files.
+// Source: docs/operations.md.
 
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { startMailReceiver } from "../support/alerts.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { findFreePort } from "../support/free-port.ts";
-import { givenAnEmptyDataFolder, run } from "../support/process.ts";
+import { patience } from "../support/patience.ts";
+import {
+  findPostmaster,
+  findServicePid,
+  givenADataFolder,
+  givenAnEmptyDataFolder,
+  run,
+  startOnce,
+} from "../support/process.ts";
 import { clientId, clientSecret, startIdentityProvider } from "../support/identity-provider.ts";
 import { startService } from "../support/service.ts";
 
@@ -53,6 +62,35 @@ test("doctor asks for one that can be written for Postgres", { timeout: 300_000 
   const { code, output } = await run("doctor", "--data", folder, ...ports).ended();
 
   expect(output).toContain(`FAIL  data folder: ${folder} cannot be written\n`);
+  expect(code).toBe(1);
+});
+
+test("doctor names a disk without room", { timeout: 300_000 }, async () => {
+  // It holds no bytes; only root may write there.
+  const words = ["--data", await givenAnEmptyDataFolder(), "--retention-export", "/proc", ...ports];
+
+  const { output } = await run("doctor", ...words).ended();
+
+  expect(output).toMatch(/^FAIL {2}files of retention: \/proc/m);
+});
+
+test("doctor names a Postgres that its service cannot start", { timeout: 300_000 }, async () => {
+  const folder = await givenADataFolder();
+  const service = await startOnce(folder);
+  const pid = await findServicePid(folder);
+  const [, port] = /ready on http:\/\/\S+:(\d+)/.exec(service.output()) ?? [];
+  const postmaster = await findPostmaster(folder);
+  await rename(join(folder, "postgres/global/pg_control"), join(folder, "pg_control"));
+  process.kill(postmaster ?? 0, "SIGKILL");
+  await vi.waitUntil(() => service.output().includes("Postgres did not start"), patience);
+
+  const words = ["--data", folder, "--port", port ?? "", "--workflows", "off"];
+  const { code, output } = await run("doctor", ...words).ended();
+
+  const fault = `embedded Postgres, which does not run, while the service does (pid ${pid})`;
+  const log = `its log says why: ${join(folder, "postgres.log")}`;
+  expect(output).toContain(`FAIL  database: ${fault}\n      ${log}\n`);
+  expect(output).toContain(`ok    port: 127.0.0.1:${port} is this service's (pid ${pid})`);
   expect(code).toBe(1);
 });
 

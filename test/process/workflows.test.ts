@@ -1,6 +1,8 @@
 // Workflows beside the service and in a process of their own, with and without a Temporal.
 
+import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { findRunningTemporal } from "../../src/embedded/temporal-folder.ts";
 import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { terminate } from "../support/deployment.ts";
@@ -52,6 +54,31 @@ describe("waggle start", () => {
     service.kill("SIGTERM");
     expect((await service.ended()).code).toBe(0);
     expect(await processesOf(folder)).toEqual([]);
+  }, 300_000);
+
+  test("has doctor say whether its Temporal answers", async () => {
+    const folder = await givenADataFolder();
+    const service = await start(folder, "--workflows", "on", "--log-level", "info");
+    await vi.waitUntil(
+      () => service.output().includes("Temporal is reached; workflows run"),
+      patience,
+    );
+    const words = ["doctor", "--data", folder, "--port", "0"];
+    const { pid = 0, address } = (await findRunningTemporal(folder)) ?? {};
+
+    const well = await run(...words).ended();
+    process.kill(pid, "SIGSTOP");
+    const frozen = await run(...words).ended();
+
+    const where = `${address}, namespace default`;
+    expect(well.output).toContain(`ok    temporal: embedded, ${where}: answers\n`);
+    expect(frozen.output).toContain(`FAIL  temporal: embedded (pid ${pid}), ${where}: Deadline`);
+    expect(frozen.output).toContain(
+      `its log is ${join(folder, "temporal.log")}; the service starts`,
+    );
+    process.kill(pid, "SIGCONT");
+    service.kill("SIGTERM");
+    expect((await service.ended()).code).toBe(0);
   }, 300_000);
 
   test("stops at once when a signal comes while Temporal is starting", async () => {
