@@ -162,6 +162,10 @@ test("each unusable answer costs what its tokens cost, and the last is kept", as
       metadata: { cost: costOfOne, total_tokens: expect.any(Number) as number },
     },
   ]);
+
+  await run.change("resume");
+  await run.until("completed");
+  expect((await run.get()).cost).toBeCloseTo(2 * datapointTriesMax * costOfOne, 12);
 }, 300_000);
 
 test("an unusable answer costs its tokens where the alias has another model", async () => {

@@ -195,7 +195,10 @@ export async function listResults(
   return rows.map((row) => ({ ...row, error: row.error && unescapeText(row.error) }));
 }
 
-/** Records the outcome of a datapoint; one that is done stays unchanged. */
+/**
+ * Records the outcome of a datapoint, which costs its failed attempts too; one that is done stays
+ * unchanged.
+ */
 export async function insertResult(
   sql: Sql,
   { projectId, runId }: ExecutionKey,
@@ -212,7 +215,9 @@ export async function insertResult(
       select 1 from run_executions where ${isOf(sql, { projectId, runId })}
     )
     on conflict (project_id, run_id, datapoint_id) do update set
-      state = excluded.state, cost = excluded.cost, error = excluded.error
+      state = excluded.state,
+      cost = coalesce(held.cost + excluded.cost, excluded.cost),
+      error = excluded.error
     where held.state = 'again' and held.attempt = excluded.attempt`;
 }
 
