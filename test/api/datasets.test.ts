@@ -463,6 +463,10 @@ describe("events made into datapoints", () => {
       { events: ["e1"], mapping: { inputs: [`inputs${".a".repeat(16)}`] } },
       "mapping: a path must have at most 1000 characters and 16 parts",
     ],
+    [
+      { events: ["e1"], mapping: { inputs: ["inputs.id", "inputs.id", "metadata.user.id"] } },
+      "mapping.inputs: inputs.id and metadata.user.id give the same key",
+    ],
   ])("for %j are refused by name", async (body, message) => {
     const project = await givenAMetricProject(service);
     await givenEvents(project);

@@ -38,6 +38,24 @@ export function assertPaths(mapping: Mapping): void {
     const most = `${filterFieldLengthMax} characters and ${promptPathKeysMax} parts`;
     refuse("mapping", `a path must have at most ${most}`);
   }
+  assertApart("inputs", mapping.inputs);
+  assertApart("ground_truth", mapping.groundTruth);
+}
+
+/** Throws INVALID_ARGUMENT if two paths give the same key, of which one value would be lost. */
+function assertApart(part: string, paths: readonly string[]): void {
+  const pathOf = new Map<string, string>();
+  for (const path of paths) {
+    if (isBucket(path)) continue;
+    const before = pathOf.get(keyOf(path)) ?? path;
+    if (before !== path) refuse(`mapping.${part}`, `${before} and ${path} give the same key`);
+    pathOf.set(keyOf(path), path);
+  }
+}
+
+/** Returns the key under which a datapoint has the value of a path. */
+function keyOf(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1);
 }
 
 /**
@@ -126,7 +144,7 @@ function gather(event: StoredEvent, paths: readonly string[]): JsonObject {
     if (isBucket(path)) {
       for (const [key, inner] of Object.entries(event[path])) setOwn(gathered, key, inner);
     } else {
-      setOwn(gathered, path.slice(path.lastIndexOf(".") + 1), value);
+      setOwn(gathered, keyOf(path), value);
     }
   }
   return gathered;
