@@ -199,6 +199,15 @@ test.each([
       AgAAABZCFgImCBZUACggcGFycXVldC1jcHAtYXJyb3cgdmVyc2lvbiAyNi4wLjEZHBwAAACFAAAAUEFSMQ==`,
     want: "file: has a time past the year 275760",
   },
+  {
+    name: "another number of rows than its row group",
+    file: `UEFSMRUAFSoVKiwVBhUAFQYVBhwAAAACAAAABgEBAAAAYQEAAABiAQAAAGMVABU8FTwsFQYVABUGFQYcAAAA
+      AgAAAAYBAQAAAAAAAAACAAAAAAAAAAMAAAAAAAAAFQQZPDUAGAZzY2hlbWEVBAAVDCUCGAFxJQBMHAAAABUE
+      JQIYAW4AFgYZHBksJgAcFQwZJQYAGRgBcRUAFgYWUBZQJghJHBUAFQAVAgA8FgYZBhkmAAYAAAAmABwVBBkl
+      BgAZGAFuFQAWBhZiFmImWEkcFQAVABUCADwpBhkmAAYAAAAWsgEWFCYIFrIBACggcGFycXVldC1jcHAtYXJy
+      b3cgdmVyc2lvbiAyNi4wLjEZLBwAABwAAAC5AAAAUEFSMQ==`,
+    want: "file: the file says 3 rows, and its row groups 10",
+  },
   { name: "its first bytes alone", file: "UEFSMQ==", want: "file: the file is not Parquet" },
 ])("a Parquet file with $name is refused for it", async ({ file, want }) => {
   const project = await givenAMetricProject(service);

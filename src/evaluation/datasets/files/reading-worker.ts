@@ -125,7 +125,12 @@ async function* readParquet(): AsyncGenerator<unknown, void> {
     const columns = parquetSchema(metadata).children;
     noteColumns(columns.map(({ element }) => element.name));
     const decimals = [...takeDecimals(columns)];
-    assertRows(metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0));
+    const total = metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0);
+    assertRows(total);
+    // The reader leaves rows out, or adds empty ones, where a damaged file has another number.
+    if (total !== Number(metadata.num_rows)) {
+      throw new RowFault(`the file says ${metadata.num_rows} rows, and its row groups ${total}`);
+    }
     const compressors = guardedCompressors();
     for (const { num_rows: rows } of metadata.row_groups) {
       const to = from + Number(rows);
