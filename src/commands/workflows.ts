@@ -25,19 +25,27 @@ export type RunningWorkflows = {
  */
 export const stopTimeoutMs = 15_000;
 
+/** Time after which the log names what a stop waits for. */
+const silenceMsMax = 5_000;
+
+type Stop = { readonly what: string; readonly stop: () => Promise<void> };
+
 /** Starts Temporal and the worker in the background and returns at once. */
 export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
+  const { logger } = options.core;
   const stopping = new AbortController();
-  const stops: (() => Promise<void>)[] = [];
+  const stops: Stop[] = [];
   const starting = start(options, stopping.signal, stops).catch((error: unknown) => {
-    if (!stopping.signal.aborted) report(error, options.core.logger);
+    if (!stopping.signal.aborted) report(error, logger);
   });
   return {
     async stop(hurry) {
       stopping.abort(new Error("the service is stopping"));
       await starting;
-      for (const stop of stops.toReversed()) {
+      for (const { what, stop } of stops.toReversed()) {
+        const timer = setTimeout(() => logger.warn(`still stopping: ${what}`), silenceMsMax);
         await Promise.race([stop(), hurry, delay(stopTimeoutMs, undefined, { ref: false })]);
+        clearTimeout(timer);
       }
     },
   };
@@ -46,7 +54,7 @@ export function runWorkflows(options: RunWorkflowsOptions): RunningWorkflows {
 async function start(
   options: RunWorkflowsOptions,
   signal: AbortSignal,
-  stops: (() => Promise<void>)[],
+  stops: Stop[],
 ): Promise<void> {
   const { core } = options;
   const { temporal } = core.config;
@@ -56,13 +64,16 @@ async function start(
   // Imported only when the service runs, which does not need it.
   const { startWorkerApp } = await import("../compose/worker.ts");
   const worker = await startWorkerApp(core, target);
-  stops.push(() => worker.stop());
+  stops.push({
+    what: "the worker waits for its activities and Temporal",
+    stop: () => worker.stop(),
+  });
 }
 
 async function startEmbedded(
   { core: { config, logger, temporalPage }, folder }: RunWorkflowsOptions,
   signal: AbortSignal,
-  stops: (() => Promise<void>)[],
+  stops: Stop[],
 ) {
   const { startTemporal } = await import("../embedded/temporal.ts");
   const server = await startTemporal({
@@ -73,7 +84,7 @@ async function startEmbedded(
     onProgress: (step) => logger.info(step),
     onRestart: (cause) => logger.error({ cause }, "Temporal ended by itself; starting it again"),
   });
-  stops.push(() => server.stop());
+  stops.push({ what: "Temporal has not ended yet", stop: () => server.stop() });
   temporalPage.follow(server);
   print(`Temporal's web page, to watch evaluators, archives and revocations: ${server.uiUrl}`);
   const { address, namespace } = server;

@@ -150,7 +150,8 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
         told = undefined;
       } catch (error) {
         const { message } = error as Error;
-        if (message !== told && watch.isReachable()) {
+        // A worker whose end is forced fails, which a stop wants.
+        if (message !== told && watch.isReachable() && !signal.aborted) {
           logger.error({ err: error }, "the worker ended; it is started again");
           told = message;
         }

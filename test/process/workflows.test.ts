@@ -56,7 +56,7 @@ describe("waggle start", () => {
     expect(await processesOf(folder)).toEqual([]);
   }, 300_000);
 
-  test("has doctor say whether its Temporal answers", async () => {
+  test("has doctor name a frozen Temporal, and says what its own end waits for", async () => {
     const folder = await givenADataFolder();
     const service = await start(folder, "--workflows", "on", "--log-level", "info");
     await vi.waitUntil(
@@ -76,9 +76,14 @@ describe("waggle start", () => {
     expect(frozen.output).toContain(
       `its log is ${join(folder, "temporal.log")}; the service starts`,
     );
-    process.kill(pid, "SIGCONT");
+
     service.kill("SIGTERM");
-    expect((await service.ended()).code).toBe(0);
+    const { code, output } = await service.ended();
+
+    expect(code).toBe(0);
+    expect(output).toContain("still stopping: the worker waits for its activities and Temporal");
+    expect(output).toContain("still stopping: Temporal has not ended yet");
+    expect(output).not.toContain("it is started again");
   }, 300_000);
 
   test("stops at once when a signal comes while Temporal is starting", async () => {
