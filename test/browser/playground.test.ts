@@ -192,7 +192,9 @@ describe("the playground", () => {
   test("offers a viewer no run and no save, and asks for nothing that is refused", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, findings } = await app.open(path(), { userId });
-    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    await page
+      .getByText("Your role may not run models. Project Admin or Project Member may.")
+      .waitFor();
     const acts = page.getByRole("button", { name: /^(Run( model)?|Save)$/ });
     expect(await acts.count()).toBe(0);
     await page.keyboard.press("Control+s");

@@ -368,7 +368,9 @@ describe("queues", () => {
     expect(new URL(page.url()).pathname).toBe(path(`/${queueId}`));
 
     await page.goto(`${app.service.url}${path(`/${queueId}/annotate`)}`);
-    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    await page
+      .getByText("Your role may not review events. Project Admin or Project Member may.")
+      .waitFor();
 
     expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(0);
     expect(await page.getByRole("form", { name: "Scores" }).count()).toBe(0);

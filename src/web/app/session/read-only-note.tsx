@@ -16,12 +16,20 @@ export type ReadOnlyNoteProps = {
   readonly method: DescMethod;
   /** Default the project of the address. */
   readonly scope?: ScopeRef;
+  /** What the rpc does, such as `review events`, where the page has nothing to read besides. */
+  readonly act?: string;
 };
 
-export function ReadOnlyNote({ method, scope }: ReadOnlyNoteProps) {
+export function ReadOnlyNote({ method, scope, act }: ReadOnlyNoteProps) {
   const isAllowed = useMay(scope)(method);
   const who = useWhoMay([method], { scope, isEnabled: !isAllowed });
-  return isAllowed ? null : <p className="soft">You may read this. {who} may change it.</p>;
+  if (isAllowed) return null;
+  const told = act === undefined ? "You may read this." : `Your role may not ${act}.`;
+  return (
+    <p className="soft">
+      {told} {who} may{act === undefined ? " change it" : null}.
+    </p>
+  );
 }
 
 export type ClosedNoteProps = {

@@ -118,7 +118,7 @@ function Editor({ alertId, first: stored }: EditorProps) {
         </div>
       ) : (
         <div className="scroll">
-          <ReadOnlyNote method={method} />
+          <ReadOnlyNote method={method} act="change alerts" />
         </div>
       )}
       <LeaveGuard

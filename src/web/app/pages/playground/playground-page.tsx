@@ -113,7 +113,7 @@ function Playground({ projectId }: { readonly projectId: string }) {
     >
       <div className="playground" data-columns={draft.columns.length}>
         <div className="playground-input">
-          <ReadOnlyNote method={streamChat} />
+          <ReadOnlyNote method={streamChat} act="run models" />
           {error ? <ErrorState error={error} isInline /> : null}
           <DraftEditor draft={draft} focusId={focusId} onChange={change} />
         </div>

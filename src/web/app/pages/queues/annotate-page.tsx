@@ -53,7 +53,7 @@ export function AnnotatePage() {
     >
       {!mayReview ? (
         <div className="scroll">
-          <ReadOnlyNote method={claimQueueItem} />
+          <ReadOnlyNote method={claimQueueItem} act="review events" />
         </div>
       ) : unread?.error ? (
         <ErrorState error={unread.error} onRetry={() => void unread.refetch()} />
