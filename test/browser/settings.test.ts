@@ -578,6 +578,19 @@ describe("the settings of all scopes", () => {
     expect(await page.getByRole("tab").allTextContents()).toEqual(["General", "Members"]);
   });
 
+  test("say in the words of the dialog why a workspace is not archived", async () => {
+    const { workspaceId } = app.service.project;
+    const { page } = await app.open(`/app/settings?level=workspace&id=${workspaceId}`);
+    const name = await page.getByRole("textbox", { name: "Name" }).inputValue();
+    await page.getByRole("button", { name: "Archive workspace" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox").fill(name);
+    await dialog.getByRole("button", { name: "Archive workspace" }).click();
+
+    await dialog.getByText("The workspace has projects: choose to archive them too.").waitFor();
+    expect(await dialog.getByText("dangerously").count()).toBe(0);
+  });
+
   // The next test narrows the key that adds members.
   test("keep the audit log of a moving range as it is while one reads it", async () => {
     const { orgId } = app.service.project;

@@ -2,10 +2,11 @@
 
 import { useState } from "react";
 import type { ArchivedScope } from "../../../../../gen/waggle/v1/scope_pb.js";
+import { ApiError } from "../../api/errors.ts";
 import { Checkbox } from "../../design/input.tsx";
 import { ConfirmDialog } from "../../design/overlay.tsx";
 import { useArchive } from "./scope-changes.ts";
-import { levelBelow, levelNames, type ScopeRef } from "../../api/scope.ts";
+import { type Level, levelBelow, levelNames, type ScopeRef } from "../../api/scope.ts";
 
 export type ArchiveScopeProps = {
   readonly scope: ScopeRef;
@@ -44,8 +45,17 @@ export function ArchiveScope({ scope, name, onClose, onArchived }: ArchiveScopeP
       action={`Archive ${what}`}
       busyLabel="Archiving…"
       typedName={name}
-      change={change}
+      change={{ ...change, error: inWordsOfDialog(change.error, scope.level) }}
       onConfirm={() => archive(withChildren)}
     />
   );
+}
+
+/** Returns the error of a scope that is not empty with the choice that the dialog has for it. */
+function inWordsOfDialog(error: ApiError | null, level: Level): ApiError | null {
+  const below = levelBelow[level];
+  if (error?.errorCode !== "SCOPE_NOT_EMPTY" || below === undefined) return error;
+  const { errorCode, isTransient } = error;
+  const message = `The ${levelNames[level]} has ${levelNames[below]}s: choose to archive them too.`;
+  return new ApiError(message, { errorCode, isTransient, cause: error });
 }
