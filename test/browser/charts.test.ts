@@ -537,6 +537,9 @@ describe("an alert", () => {
 
     await preview.getByText(/^It would have been met in \d+ of the last 72 hours\.$/).waitFor();
     await inspect("alert-unchecked");
+    await app.call("PATCH", `/v1/alerts/${id}`, { minimum_sample_size: 7 });
+    await page.reload();
+    await preview.getByText(/72 hours; those with fewer than 7 events say nothing\.$/).waitFor();
     await app.call("DELETE", `/v1/alerts/${id}`);
   });
 
@@ -645,7 +648,9 @@ describe("an alert, for a viewer,", () => {
     expect(await page.getByText("Press Test above").count()).toBe(0);
 
     await page.goto(app.service.url + path(`alerts/edit?alert=${id}`));
-    await page.getByText("You may read this. Project Admin or Project Member").waitFor();
+    await page
+      .getByText("Your role may not change alerts. Project Admin or Project Member may.")
+      .waitFor();
 
     expect(await page.getByLabel("Name", { exact: true }).count()).toBe(0);
     expect(await acts.count()).toBe(0);

@@ -7,7 +7,7 @@ import { type RpcOptions, useRpc } from "../../api/query.ts";
 import { TimeSeriesChart } from "../../design/chart.tsx";
 import { type FilterRow, toMessage } from "../../design/filters.ts";
 import { useNow } from "../../design/now.ts";
-import { toNumber } from "../../design/format.ts";
+import { formatCounted, toNumber } from "../../design/format.ts";
 import { ErrorState, Skeleton } from "../../design/states.tsx";
 import { useSettled } from "../../design/use-settled.ts";
 import { toAnswer } from "../charts/answer.ts";
@@ -39,6 +39,7 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
       : thresholdSeries({ thresholds: thresholds as never }, times?.length ?? 0);
   const count = values && samples && thresholds.critical && countMet(settled, values, samples);
   const period = periods[draft.frequency] ?? "period";
+  const samplesMin = toNumber(settled.samples) ?? 0;
   return (
     <section className="alert-preview" aria-label="Preview">
       {saveError ? <ErrorState error={inWordsOfForm(saveError)} isInline /> : null}
@@ -65,7 +66,10 @@ export function AlertPreview({ draft, error: saveError }: AlertPreviewProps) {
       <p role="status">
         {count === undefined || !times
           ? ""
-          : `It would have been met in ${count} of the last ${times.length} ${period}s.`}
+          : `It would have been met in ${count} of the last ${times.length} ${period}s` +
+            (samplesMin > 0
+              ? `; those with fewer than ${formatCounted(samplesMin, "event")} say nothing.`
+              : ".")}
       </p>
     </section>
   );
