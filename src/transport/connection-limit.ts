@@ -6,8 +6,8 @@ import type { Server } from "node:net";
 import type { Logger } from "../base/logger.ts";
 import { connectionsMax } from "../base/tenant-limits.ts";
 
-/** Minimum open files per connection: those to databases and providers are files too. */
-const filesPerConnection = 2;
+/** Open files per connection: itself, one to a provider, and a share of those to databases. */
+const filesPerConnection = 3;
 const tellMs = 60_000;
 
 /** Limits the connections of a server that has not begun to listen. */

@@ -84,7 +84,7 @@ const kinds: readonly (readonly [RegExp, NetworkFailure | undefined])[] = [
   [/^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$|^ETIMEDOUT$/, "timeout"],
   [/^HPE_|^HTTP_PARSER$|^UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE)$/, "malformed"],
   [/^BAD_PORT$|^UND_ERR_(SOCKET|CLOSED|DESTROYED|RES_CONTENT_LENGTH_MISMATCH)$/, "connection"],
-  [/^E(CONN[A-Z]+|PIPE|PROTO|HOSTUNREACH|NETUNREACH|NETDOWN|ADDRNOTAVAIL)$/, "connection"],
+  [/^E(CONN[A-Z]+|PIPE|PROTO|HOSTUNREACH|NETUNREACH|NETDOWN|ADDRNOTAVAIL|[MN]FILE)$/, "connection"],
   // Names that are unknown or cannot be resolved now; from ENODATA on, codes of dns.Resolver.
   [/^E(NOTFOUND|AI_AGAIN|NODATA|SERVFAIL|REFUSED|TIMEOUT|CANCELLED|BADRESP)$/, "connection"],
   [/^ERR_(SSL|TLS)_|CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/, "connection"],

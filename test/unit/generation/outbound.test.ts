@@ -457,6 +457,9 @@ describe("toNetworkError", () => {
     { code: "UND_ERR_SOCKET", head: "connection", body: "broken" },
     { code: "ENOTFOUND", head: "connection", body: "broken" },
     { code: "EAI_AGAIN", head: "connection", body: "broken" },
+    // The process may open no more files.
+    { code: "EMFILE", head: "connection", body: "broken" },
+    { code: "ENFILE", head: "connection", body: "broken" },
     { code: "DEPTH_ZERO_SELF_SIGNED_CERT", head: "connection", body: "broken" },
     { code: "CERT_HAS_EXPIRED", head: "connection", body: "broken" },
     { code: "ERR_TLS_CERT_ALTNAME_INVALID", head: "connection", body: "broken" },
