@@ -634,6 +634,31 @@ describe("two runs", () => {
     expect((await project.call(`GET /v1/runs/${newer}/compare-with/absent`)).status).toBe(404);
   });
 
+  test("are compared by texts, too", async () => {
+    const project = await givenAMetricProject(service);
+    const [older, newer] = [await createRun(project, {}), await createRun(project, {})];
+    for (const [datapoint, before, after] of [
+      ["d1", "glad", "sad"],
+      ["d2", "sad", "sad"],
+    ] as const) {
+      await giveScores(project, { runId: older, datapoint, metrics: { mood: before } });
+      await giveScores(project, { runId: newer, datapoint, metrics: { mood: after } });
+    }
+
+    const { metrics } = await project.ok(`GET /v1/runs/${newer}/compare-with/${older}`);
+
+    expect(metrics).toMatchObject([
+      {
+        metric_name: "mood",
+        found_count: 2,
+        same: ["d2"],
+        changed: ["d1"],
+        old_texts: { glad: 1, sad: 1 },
+        new_texts: { sad: 2 },
+      },
+    ]);
+  });
+
   test("give pairs of events by datapoint", async () => {
     const project = await givenAMetricProject(service);
     const { older, newer } = await givenTwoRuns(project);

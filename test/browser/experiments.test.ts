@@ -41,7 +41,7 @@ async function prepare(app: TestApp): Promise<void> {
       metrics: {
         quality: 0.4 + index / 40 + (index === 0 ? -2 * gain : gain + index / 500),
         brief: true,
-        mood: index < 9 ? "glad" : "sad",
+        mood: index < (run === "base" ? 9 : 7) ? "glad" : "sad",
       },
       start_time: endedMs - 1_000,
       end_time: endedMs,
@@ -81,7 +81,7 @@ describe("experiments", () => {
     await page.getByText("Order 3 is on its way, says better.").waitFor();
     const moods = page.getByRole("article", { name: "mood" });
     const counts = await moods.getByRole("listitem").allInnerTexts();
-    expect(counts.map((count) => count.replaceAll(/\s+/g, " "))).toEqual(["glad 9", "sad 3"]);
+    expect(counts.map((count) => count.replaceAll(/\s+/g, " "))).toEqual(["glad 7", "sad 5"]);
     expect(await moods.getByText("average of").count()).toBe(0);
     const datapoints = page.getByRole("grid", { name: "Datapoints of the run" });
     await datapoints.getByText("glad", { exact: true }).first().waitFor();
@@ -102,10 +102,15 @@ describe("experiments", () => {
         .getByText(/^better by 0\.\d+, 95 % CI .* to 0\.\d+, paired t-test, n = 12$/)
         .waitFor();
       const datapoints = page.getByRole("grid", { name: "Compared datapoints" });
-      // Texts have no better and worse.
+      // Texts without passing ones have no better and worse.
       const mood = page.getByRole("article", { name: "mood" });
-      await mood.getByText("nothing to compare").waitFor();
-      expect(await mood.getByText("0 better").count()).toBe(0);
+      await mood.getByText("2 of 12 datapoints changed", { exact: true }).waitFor();
+      const texts = await mood.getByRole("listitem").allInnerTexts();
+      expect(texts.map((text) => text.replaceAll(/\s+/g, " "))).toEqual([
+        "glad 9 → 7",
+        "sad 3 → 5",
+      ]);
+      expect(await datapoints.getByText("mood", { exact: true }).count()).toBe(2);
       // The first datapoint became worse.
       await datapoints.getByRole("row").nth(1).getByText("Order 0?", { exact: true }).waitFor();
       await datapoints.getByRole("row").nth(1).click();

@@ -1249,21 +1249,21 @@ export declare type RunMetricComparison = Message<"waggle.v1.RunMetricComparison
   newAggregate?: number | undefined;
 
   /**
-   * Datapoints with a number in both runs.
+   * Datapoints with a number, or a text, in both runs.
    *
    * @generated from field: int32 found_count = 7;
    */
   foundCount: number;
 
   /**
-   * Datapoints whose score is better in the newer run.
+   * Datapoints whose score is better in the newer run: of texts, one that passes there alone.
    *
    * @generated from field: int32 improved_count = 8;
    */
   improvedCount: number;
 
   /**
-   * Datapoints whose score is worse in the newer run.
+   * Datapoints whose score is worse in the newer run: of texts, one that passes in the older run alone.
    *
    * @generated from field: int32 degraded_count = 9;
    */
@@ -1338,6 +1338,27 @@ export declare type RunMetricComparison = Message<"waggle.v1.RunMetricComparison
    * @generated from field: waggle.v1.PairedTest paired_test = 19;
    */
   pairedTest?: PairedTest | undefined;
+
+  /**
+   * Ids of the datapoints with another text in the newer run; absent without any.
+   *
+   * @generated from field: repeated string changed = 20;
+   */
+  changed: string[];
+
+  /**
+   * How often each text is a score of the older run; absent without texts.
+   *
+   * @generated from field: map<string, int32> old_texts = 21;
+   */
+  oldTexts: { [key: string]: number };
+
+  /**
+   * How often each text is a score of the newer run; absent without texts.
+   *
+   * @generated from field: map<string, int32> new_texts = 22;
+   */
+  newTexts: { [key: string]: number };
 };
 
 /**

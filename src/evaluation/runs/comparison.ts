@@ -5,9 +5,10 @@ import { differenceOf } from "../../base/rounding.ts";
 import type { RunEvent } from "../../tracing/run-events/run-events.ts";
 import type { Steps } from "../../base/paced.ts";
 import { aggregate, type AggregateName } from "./aggregate.ts";
+import { compareTexts } from "./compared-texts.ts";
 import { type PairedTest, testDifferences } from "./paired-test.ts";
 import { isSmallerBetter, numberOf } from "./passing.ts";
-import { metricTypeOf, numbersIn, rangeFor } from "./result.ts";
+import { countTexts, metricTypeOf, numbersIn, rangeFor, type TextCounts } from "./result.ts";
 import {
   type EventKind,
   gatherScores,
@@ -28,6 +29,10 @@ export type MetricComparison = MetricPlace & {
   readonly improved: readonly string[];
   readonly degraded: readonly string[];
   readonly same: readonly string[];
+  /** Datapoints with a text in both runs, and another one in the newer. */
+  readonly changed: readonly string[];
+  readonly oldTexts: TextCounts;
+  readonly newTexts: TextCounts;
   readonly oldValues: readonly number[];
   readonly newValues: readonly number[];
   readonly difference: number | null;
@@ -140,6 +145,7 @@ function* compareMetric(
   yield;
   const better = sortPairs(pairs, smallerBetter ? -1 : 1);
   yield;
+  const texts = yield* compareTexts(older?.scores ?? [], newer?.scores ?? []);
   return {
     metricName,
     eventName,
@@ -147,7 +153,12 @@ function* compareMetric(
     metricType: metricTypeOf(metricName, judging),
     oldAggregate,
     newAggregate,
-    ...better,
+    improved: [...better.improved, ...texts.improved],
+    degraded: [...better.degraded, ...texts.degraded],
+    same: [...better.same, ...texts.same],
+    changed: texts.changed,
+    oldTexts: yield* countTexts(older?.scores ?? []),
+    newTexts: yield* countTexts(newer?.scores ?? []),
     oldValues,
     newValues,
     difference,

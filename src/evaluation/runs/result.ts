@@ -18,13 +18,15 @@ import {
   thresholdOf,
 } from "./scoring.ts";
 
+/** How often each text is a score. */
+export type TextCounts = Readonly<Record<string, number>>;
+
 /** Scores of one metric on events of one name and type. */
 export type MetricDetail = MetricPlace & {
   readonly metricType: string;
   readonly aggregate: number | null;
   readonly values: readonly number[];
-  /** How often each text is a score. */
-  readonly texts: Readonly<Record<string, number>>;
+  readonly texts: TextCounts;
   readonly passingRange: PassingRange | undefined;
   readonly passed: readonly string[];
   readonly failed: readonly string[];
@@ -106,7 +108,7 @@ export function rangeFor(name: string, judging: Judging): PassingRange | undefin
   return ownRange(name, judging) ?? rangeOf(thresholdOf(name, judging));
 }
 
-function* countTexts(scores: readonly Score[]): Steps<Readonly<Record<string, number>>> {
+export function* countTexts(scores: readonly Score[]): Steps<TextCounts> {
   const counts = new Map<string, number>();
   for (let at = 0; at < scores.length; at += 1) {
     if (at % itemsOfStep === 0) yield;

@@ -162,7 +162,7 @@ export function toComparisonMessage(
 function toMetricComparisonMessage(
   one: MetricComparison,
 ): MessageInitShape<typeof RunMetricComparisonSchema> {
-  const { improved, degraded, same, oldAggregate, newAggregate, pairedTest } = one;
+  const { improved, degraded, same, changed, oldAggregate, newAggregate, pairedTest } = one;
   const { difference, percentageChange } = one;
   return {
     metricName: one.metricName,
@@ -171,13 +171,16 @@ function toMetricComparisonMessage(
     eventType: one.eventType,
     ...(oldAggregate !== null && { oldAggregate }),
     ...(newAggregate !== null && { newAggregate }),
-    foundCount: improved.length + degraded.length + same.length,
+    foundCount: new Set([...improved, ...degraded, ...same, ...changed]).size,
     improvedCount: improved.length,
     degradedCount: degraded.length,
     sameCount: same.length,
     improved: [...improved],
     degraded: [...degraded],
     same: [...same],
+    changed: [...changed],
+    oldTexts: { ...one.oldTexts },
+    newTexts: { ...one.newTexts },
     oldValues: [...one.oldValues],
     newValues: [...one.newValues],
     ...(difference !== null && { difference }),

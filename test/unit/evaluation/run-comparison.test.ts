@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compare as compareInSteps } from "../../../src/evaluation/runs/comparison.ts";
 import { testDifferences } from "../../../src/evaluation/runs/paired-test.ts";
-import type { PassingRange } from "../../../src/evaluation/runs/passing.ts";
+import type { KnownMetric, PassingRange } from "../../../src/evaluation/runs/passing.ts";
 import type { RunEvent } from "../../../src/tracing/run-events/run-events.ts";
 import { runAtOnce } from "../../support/spans.ts";
 
@@ -90,6 +90,38 @@ describe("a comparison", () => {
 
     expect(metrics).toMatchObject([
       { same: ["a", "b", "c"], difference: 0, pairedTest: { meanDifference: 0, pValue: 1 } },
+    ]);
+  });
+
+  test("counts texts, and names the datapoints with another one", () => {
+    const metric = { name: "mood", type: "LLM", threshold: { passing_categories: ["glad"] } };
+    const moodsOf = (moods: Readonly<Record<string, readonly string[]>>) => ({
+      events: Object.entries(moods).flatMap(([datapointId, texts]) =>
+        texts.map((mood, at): RunEvent => {
+          const ids = { eventId: `e${at}`, sessionId: `s-${datapointId}`, datapointId };
+          const kind = { eventType: "chain", eventName: "answer", hasFailed: false };
+          return { ...ids, ...kind, metrics: { mood } };
+        }),
+      ),
+      judging: { passingRanges: {}, metrics: new Map([["mood", metric as KnownMetric]]) },
+    });
+    const before = { a: ["sad"], b: ["glad"], c: ["sad"], d: ["glad", "sad"], gone: ["sad"] };
+    const after = { a: ["glad"], b: ["sad"], c: ["angry"], d: ["sad", "glad"], added: ["sad"] };
+
+    const { metrics } = compare(moodsOf(before), moodsOf(after), "average");
+
+    expect(metrics).toMatchObject([
+      {
+        metricName: "mood",
+        oldAggregate: null,
+        improved: ["a"],
+        degraded: ["b"],
+        same: ["d"],
+        changed: ["a", "b", "c"],
+        oldTexts: { sad: 4, glad: 2 },
+        newTexts: { glad: 2, sad: 3, angry: 1 },
+        pairedTest: undefined,
+      },
     ]);
   });
 

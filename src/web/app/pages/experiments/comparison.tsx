@@ -91,6 +91,8 @@ type Row = {
   readonly id: string;
   readonly degraded: readonly string[];
   readonly improved: readonly string[];
+  /** Metrics whose text is another one, neither better nor worse. */
+  readonly changed: readonly string[];
   /** Question and answer of the new run's session. */
   readonly summary?: EventSummary | null | undefined;
 };
@@ -117,6 +119,13 @@ const columns: readonly Column<Row>[] = [
     grow: 1,
     cell: ({ improved }) => <Names names={improved} tone="good" />,
   },
+  {
+    id: "changed",
+    header: "Changed",
+    width: 140,
+    grow: 1,
+    cell: ({ changed }) => <Names names={changed} tone="neutral" />,
+  },
   idColumn({ id: "datapoint", header: "Datapoint", width: 180, idOf: ({ id }) => id }),
 ];
 
@@ -125,7 +134,7 @@ function Names({
   tone,
 }: {
   readonly names: readonly string[];
-  readonly tone: "bad" | "good";
+  readonly tone: "bad" | "good" | "neutral";
 }) {
   if (names.length === 0) return "–";
   return names.map((name) => (
@@ -155,6 +164,7 @@ function ComparedDatapoints({ comparison, baseId, newId }: ComparedDatapointsPro
     () => rowsOf(comparison).map((row) => ({ ...row, summary: summaryOf(row.id) })),
     [comparison, summaryOf],
   );
+  const hasTexts = comparison.metrics.some(({ changed }) => changed.length > 0);
   return (
     <section className="section">
       <h2>Datapoints, the worse ones first</h2>
@@ -162,7 +172,7 @@ function ComparedDatapoints({ comparison, baseId, newId }: ComparedDatapointsPro
         <Table
           label="Compared datapoints"
           isMain
-          columns={columns}
+          columns={hasTexts ? columns : columns.filter(({ id }) => id !== "changed")}
           rows={rows}
           idOf={({ id }) => id}
           openId={datapoint}
@@ -195,17 +205,25 @@ function useSummaryOfDatapoint(runId: string): (datapointId: string) => Row["sum
 
 function rowsOf({ commonDatapoints, metrics }: RunComparison): readonly Row[] {
   const nameOf = namesOf(metrics);
-  const names = (kind: "degraded" | "improved"): Map<string, string[]> => {
+  const names = (kind: "degraded" | "improved" | "changed"): Map<string, string[]> => {
     const byId = new Map<string, string[]>();
     for (const metric of metrics) {
       for (const id of metric[kind]) byId.set(id, [...(byId.get(id) ?? []), nameOf(metric)]);
     }
     return byId;
   };
-  const [degraded, improved] = [names("degraded"), names("improved")];
+  const [degraded, improved, changed] = [names("degraded"), names("improved"), names("changed")];
   return commonDatapoints
-    .map((id) => ({ id, degraded: degraded.get(id) ?? [], improved: improved.get(id) ?? [] }))
+    .map((id) => {
+      const [worse, better] = [degraded.get(id) ?? [], improved.get(id) ?? []];
+      const judged = [...worse, ...better];
+      const others = (changed.get(id) ?? []).filter((name) => !judged.includes(name));
+      return { id, degraded: worse, improved: better, changed: others };
+    })
     .toSorted(
-      (a, b) => b.degraded.length - a.degraded.length || b.improved.length - a.improved.length,
+      (a, b) =>
+        b.degraded.length - a.degraded.length ||
+        b.improved.length - a.improved.length ||
+        b.changed.length - a.changed.length,
     );
 }
