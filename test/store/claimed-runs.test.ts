@@ -311,7 +311,7 @@ describe("a run that never came back", () => {
 
 describe("a database that is silent", () => {
   /** Runs on a database behind a proxy that can be left hanging. */
-  async function givenAProxy() {
+  async function givenAProxy(timeoutMs: number) {
     const proxy = await startProxy(testDatabase.url);
     const behind = openDatabase({ url: proxy.url });
     onTestFinished(async () => {
@@ -320,11 +320,11 @@ describe("a database that is silent", () => {
       await proxy.shut();
     });
     await behind.sql()`select 1`;
-    return { proxy, runs: createIdempotency(behind, { timeoutMs: 500 }) };
+    return { proxy, runs: createIdempotency(behind, { timeoutMs }) };
   }
 
   test("is away when a run begins, and keeps no key once it answers", async () => {
-    const { proxy, runs } = await givenAProxy();
+    const { proxy, runs } = await givenAProxy(300);
     proxy.hang();
 
     expect(await outcomeOf(runs.runLong(claimOf("silent"), claimMs, never))).toBe(
@@ -333,12 +333,13 @@ describe("a database that is silent", () => {
 
     await proxy.open();
     await runs.drain();
-    const next = runs.runLong(claimOf("silent"), claimMs, async () => answerOf("next"));
+    const next = idempotency.runLong(claimOf("silent"), claimMs, async () => answerOf("next"));
     expect(await outcomeOf(next)).toBe("next");
   });
 
   test("is away when a run ends, and keeps its answer once it answers", async () => {
-    const { proxy, runs } = await givenAProxy();
+    // Enough for the claim on a busy machine.
+    const { proxy, runs } = await givenAProxy(3_000);
 
     const first = runs.runLong(claimOf("late end"), claimMs, async () => {
       proxy.hang();
@@ -348,7 +349,7 @@ describe("a database that is silent", () => {
 
     await proxy.open();
     await runs.drain();
-    const next = runs.runLong(claimOf("late end"), claimMs, never);
+    const next = idempotency.runLong(claimOf("late end"), claimMs, never);
     expect(await outcomeOf(next)).toBe("first");
   });
 });
