@@ -208,6 +208,13 @@ test.each([
       b3cgdmVyc2lvbiAyNi4wLjEZLBwAABwAAAC5AAAAUEFSMQ==`,
     want: "file: the file says 3 rows, and its row groups 10",
   },
+  {
+    name: "a page without its length",
+    file: `UEFSMRUGRwwVDFwVBBUCFQQVABUEFQASHAAAAAMBAQAAABUEGSw1ABgGc2NoZW1hFQIAFQIlAhgBYQAWBBkc
+      GRwmABwVAhklBgAZGAFhFQAWBBY8FjwmCEkcFQAVABUCADwpBhkmAgIAAAAWPBYEJggWPAAoIHBhcnF1ZXQt
+      Y3BwLWFycm93IHZlcnNpb24gMjYuMC4xGRwcAAAAegAAAFBBUjE=`,
+    want: "file: the file is not Parquet: a page lacks its length",
+  },
   { name: "its first bytes alone", file: "UEFSMQ==", want: "file: the file is not Parquet" },
 ])("a Parquet file with $name is refused for it", async ({ file, want }) => {
   const project = await givenAMetricProject(service);

@@ -117,6 +117,7 @@ function noteColumns(names: readonly string[]): void {
 
 async function* readParquet(): AsyncGenerator<unknown, void> {
   boundArrays();
+  refuseNoOffset();
   const { buffer, byteOffset, byteLength } = bytes;
   const file = buffer.slice(byteOffset, byteOffset + byteLength);
   let from = 0;
@@ -169,6 +170,19 @@ function boundArrays(): void {
     });
     Object.assign(globalThis, { [array.name]: bounded });
   }
+}
+
+/**
+ * Has this thread refuse to read a byte at no place. The reader's place is NaN after the header of
+ * a page that lacks a length, and DataView takes that for 0: the reader would read the first byte
+ * of the page for ever.
+ */
+function refuseNoOffset(): void {
+  function getUint8At(this: DataView, at: number): number {
+    if (Number.isNaN(at)) throw new RowFault("the file is not Parquet: a page lacks its length");
+    return this.getInt8(at) & 0xff;
+  }
+  DataView.prototype.getUint8 = getUint8At;
 }
 
 /** Decompressors that together return no more than a file may have. */
