@@ -308,6 +308,19 @@ describe("the settings of a project", () => {
     }
   });
 
+  test("say beside the member why a role was not changed", async () => {
+    await app.addMember("project_viewer");
+    const { page } = await app.open(path("members"));
+    const json = { code: "unavailable", message: "The database is away." };
+    await page.route("**/UpdateMember", (route) => route.fulfill({ status: 503, json }));
+    const row = page.getByRole("row").last();
+    await row.getByRole("combobox").selectOption("project_admin");
+
+    await row.getByRole("alert").getByText("The database is away.").waitFor();
+    expect(await page.getByRole("alert").filter({ hasText: /\S/ }).count()).toBe(1);
+    expect(await row.getByRole("combobox").inputValue()).toBe("project_viewer");
+  });
+
   test("claim nothing of aliases that cannot be read", async () => {
     const { page } = await app.open("/app/components");
     const json = { code: "unavailable", message: "The database is away." };

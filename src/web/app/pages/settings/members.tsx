@@ -101,17 +101,23 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
     {
       header: "Role",
       cell: ({ userId, email, role: current }) => (
-        <Select
-          isSmall
-          aria-label={`Role of ${email}`}
-          value={current}
-          options={optionsOf(roles, current)}
-          disabled={!may(method.updateMember)}
-          aria-disabled={update.isPending}
-          onChange={(role) => {
-            if (!update.isPending) update.mutate({ scope: memberScope(scope), userId, role });
-          }}
-        />
+        <>
+          <Select
+            isSmall
+            aria-label={`Role of ${email}`}
+            value={current}
+            options={optionsOf(roles, current)}
+            disabled={!may(method.updateMember)}
+            aria-disabled={update.isPending}
+            onChange={(role) => {
+              if (!update.isPending) update.mutate({ scope: memberScope(scope), userId, role });
+            }}
+          />
+          {update.variables?.userId === userId && update.error ? (
+            // At the top of a long list it would be out of sight.
+            <ErrorState error={update.error} isInline />
+          ) : null}
+        </>
       ),
     },
     { header: "Added", cell: ({ createdAt }) => <Time value={createdAt} /> },
@@ -138,10 +144,7 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
     },
   ];
   return (
-    <>
-      {update.error ? <ErrorState error={update.error} isInline /> : null}
-      <SettingsTable label="Members" columns={columns} rows={rows} idOf={({ userId }) => userId} />
-    </>
+    <SettingsTable label="Members" columns={columns} rows={rows} idOf={({ userId }) => userId} />
   );
 }
 
