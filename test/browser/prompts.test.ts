@@ -175,6 +175,15 @@ describe("prompts", () => {
     await page.getByRole("button", { name: "Last 7 days" }).waitFor();
   });
 
+  test("lead back to their list when they are gone", async () => {
+    const { page } = await app.open(`${new URL(app.projectUrl).pathname}/prompts/gone`);
+    await page.getByRole("alert").getByText("Not found").waitFor();
+
+    await page.getByRole("main").getByRole("link", { name: "Prompts" }).click();
+
+    await page.getByRole("button", { name: "Create prompt" }).first().waitFor();
+  });
+
   test("are only read by a viewer", async () => {
     const userId = await app.addMember("project_viewer");
     const { page, inspect } = await app.open(path(), { userId });

@@ -33,7 +33,7 @@ export function PromptPage() {
   const { data } = answer;
   if (data) return <PromptContentPage key={promptId} prompt={data} />;
   return (
-    <Page title="Prompt">
+    <Page title="Prompt" breadcrumb={<Crumbs list="prompts" name="Prompt" />}>
       <ReadState read={answer} what="Loading the prompt" />
     </Page>
   );
