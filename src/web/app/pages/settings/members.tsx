@@ -91,33 +91,31 @@ function MemberTable({ scope, rows, roles, onRemove }: MemberTableProps) {
   const columns: readonly SettingsColumn<Member>[] = [
     {
       header: "Person",
-      cell: ({ email, name }) => (
+      cell: ({ userId, email, name }) => (
         <>
           <span className="truncate">{email}</span>
           {name === undefined ? null : <small className="truncate">{name}</small>}
+          {update.variables?.userId === userId && update.error ? (
+            // At the top of a long list it would be out of sight.
+            <ErrorState error={update.error} isInline />
+          ) : null}
         </>
       ),
     },
     {
       header: "Role",
       cell: ({ userId, email, role: current }) => (
-        <>
-          <Select
-            isSmall
-            aria-label={`Role of ${email}`}
-            value={current}
-            options={optionsOf(roles, current)}
-            disabled={!may(method.updateMember)}
-            aria-disabled={update.isPending}
-            onChange={(role) => {
-              if (!update.isPending) update.mutate({ scope: memberScope(scope), userId, role });
-            }}
-          />
-          {update.variables?.userId === userId && update.error ? (
-            // At the top of a long list it would be out of sight.
-            <ErrorState error={update.error} isInline />
-          ) : null}
-        </>
+        <Select
+          isSmall
+          aria-label={`Role of ${email}`}
+          value={current}
+          options={optionsOf(roles, current)}
+          disabled={!may(method.updateMember)}
+          aria-disabled={update.isPending}
+          onChange={(role) => {
+            if (!update.isPending) update.mutate({ scope: memberScope(scope), userId, role });
+          }}
+        />
       ),
     },
     { header: "Added", cell: ({ createdAt }) => <Time value={createdAt} /> },
