@@ -236,6 +236,7 @@ async function askTemporal(
   }
 }
 
+/** Checks the OTLP server that gets the service's own spans. */
 async function checkOwnTraces({
   ownTracesEndpoint: endpoint,
   ...config

@@ -26,10 +26,12 @@ describe("the API reference", () => {
   test("tries an operation under the reader's key, without a sign-in", async () => {
     const { page, inspect } = await app.open("/reference", { isSignedIn: false });
     await page.getByRole("button", { name: "Authorize" }).first().click();
-    await page.locator("#auth-bearer-value").fill(app.service.projectKey);
+    const value = page.locator("#auth-bearer-value");
+    const bearer = page.locator(".auth-container").filter({ has: value });
+    await value.fill(app.service.projectKey);
     await inspect("reference-key");
-    await page.locator(".auth-btn-wrapper").getByRole("button", { name: "Authorize" }).click();
-    await page.locator(".auth-btn-wrapper").getByRole("button", { name: "Close" }).click();
+    await bearer.getByRole("button", { name: "Authorize" }).click();
+    await page.locator(".auth-btn-wrapper").getByRole("button", { name: "Close" }).first().click();
     await page.getByRole("heading", { name: "MeService" }).click();
     await page.locator(".opblock-summary").filter({ hasText: "/v1/me" }).first().click();
     await page.getByRole("button", { name: "Execute" }).click();

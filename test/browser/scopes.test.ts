@@ -221,6 +221,6 @@ describe("the settings of a project", () => {
     await dialog.getByRole("button", { name: "Add budget", exact: true }).click();
 
     const line = page.getByRole("listitem").filter({ hasText: "of $7" });
-    await line.getByText(/^Each month, key [0-9a-f]{8}$/).waitFor();
+    await line.getByText("Each month, key “spender”", { exact: true }).waitFor();
   });
 });
