@@ -60,8 +60,8 @@ export const DeleteModelPriceRequestSchema = /*@__PURE__*/
   messageDesc(file_waggle_v1_model_price, 5);
 
 /**
- * Manages prices of models, in US dollars per million tokens. Of equal names, the price of a project goes before that
- * of its workspace, this before the organization's, this before the operator's; all go before the price table.
+ * Manages prices of models, in US dollars per million tokens. If several scopes have a price of the same name, the
+ * nearest holds: project, workspace, organization, then the operator's. The price table is used for other models.
  * Keys of projects may not call it: budgets count by these prices.
  *
  * @generated from service waggle.v1.ModelPriceService

@@ -42,7 +42,7 @@ export function assertPaths(mapping: Mapping): void {
   assertApart("ground_truth", mapping.groundTruth);
 }
 
-/** Throws INVALID_ARGUMENT if two paths give the same key, of which one value would be lost. */
+/** Throws INVALID_ARGUMENT if two paths give the same key: one of their values would be lost. */
 function assertApart(part: string, paths: readonly string[]): void {
   const pathOf = new Map<string, string>();
   for (const path of paths) {

@@ -173,9 +173,8 @@ function boundArrays(): void {
 }
 
 /**
- * Has this thread refuse to read a byte at no place. The reader's place is NaN after the header of
- * a page that lacks a length, and DataView takes that for 0: the reader would read the first byte
- * of the page for ever.
+ * Makes DataView refuse the offset NaN in this thread. The reader's offset is NaN after the header
+ * of a page without a length, and DataView reads NaN as 0: the reader would never end.
  */
 function refuseNoOffset(): void {
   function getUint8At(this: DataView, at: number): number {
