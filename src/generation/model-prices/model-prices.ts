@@ -1,21 +1,19 @@
 // Model prices of an organization, workspace or project, and the prices that hold in a project.
 // Source: docs/decisions.md, 18.2, 34.2; docs/generations.md, "Prices".
 
-import { change, changeInside, type ChangeParts, isChange } from "../../access/change.ts";
+import type { ChangeParts } from "../../access/change.ts";
 import type { AccessChanges } from "../../access/changes/changes.ts";
 import { everything } from "../../access/caller-memory.ts";
 import { createEnabledMemory, subjectOf } from "../../access/enabled-memory.ts";
 import type { Scope } from "../../access/scope.ts";
-import { type Actor, describeActor } from "../../base/actor.ts";
-import { refuse, ServiceError } from "../../base/errors.ts";
-import { createUuid, type ProjectId } from "../../base/ids.ts";
-import { formatKeyCursor, parseKeyCursor, parsePageLimit, toPageBy } from "../../base/pages.ts";
-import type { Page, PageRequest } from "../../base/pages.ts";
+import type { Actor } from "../../base/actor.ts";
+import { refuse } from "../../base/errors.ts";
+import type { ProjectId } from "../../base/ids.ts";
 import { modelPricesMax } from "../../base/tenant-limits.ts";
 import type { Sql } from "../../postgres/database.ts";
 import type { Pricing } from "../../tracing/events/event.ts";
-import { nearest, type Owner, toOwner } from "../connections/owner/owner.ts";
-import { lockCount } from "../connections/owner/store.ts";
+import { createNamedRows, type NamedRow, type NamedRows } from "../connections/owner/named-rows.ts";
+import { nearest } from "../connections/owner/owner.ts";
 import { createEstimateCost } from "../prices/event-usage.ts";
 import {
   isOwnName,
@@ -27,35 +25,24 @@ import {
   type Rates,
 } from "../prices/own-prices.ts";
 import { createPrices, type Prices } from "../prices/prices.ts";
-import * as store from "./store.ts";
-import type { ModelPriceRow } from "./store.ts";
+import { listUsable } from "./store.ts";
 
-export type ModelPrice = Omit<ModelPriceRow, "id">;
+type Rated = Pick<OwnPrice, "rates">;
 
-export type PutPriceOptions = {
-  readonly scope: Scope;
-  readonly name: string;
-  readonly rates: Rates;
-  readonly actor: Actor;
-};
+export type ModelPrice = NamedRow<Rated>;
+
+export type PutPriceOptions = OwnPrice & { readonly scope: Scope; readonly actor: Actor };
 
 /** Prices of a project, for model calls and for events. */
 export type ProjectPrices = { readonly prices: Prices; readonly pricing: Pricing };
 
-/** Each change is audited and announced to every server when it commits. */
-export type ModelPrices = {
+/** Names are equal in any case of letters. */
+export type ModelPrices = Omit<NamedRows<Rated>, "put" | "get"> & {
   /**
    * Sets the price of a name. Fails with INVALID_ARGUMENT naming the field, and with NOT_FOUND if
    * the scope was archived.
    */
   put(options: PutPriceOptions): Promise<ModelPrice>;
-  /** Returns the prices of this scope only, by name; INVALID_ARGUMENT names a wrong option. */
-  list(scope: Scope, page: PageRequest): Promise<Page<ModelPrice>>;
-  /**
-   * Deletes a price and returns its last state. Fails with NOT_FOUND if this scope itself has none
-   * of the name.
-   */
-  delete(scope: Scope, name: string, actor: Actor): Promise<ModelPrice>;
   /**
    * Returns the prices that hold in a project. Throws DATABASE_UNAVAILABLE if they cannot be read:
    * nothing is charged by other prices.
@@ -74,12 +61,24 @@ const bytesMax = 5_000_000;
 
 export function createModelPrices(options: ModelPricesOptions): ModelPrices {
   const { database, changes, operator } = options;
+  const rows = createNamedRows<Rated>(options, {
+    table: "model_prices",
+    idColumn: "price_id",
+    valueColumn: "rates",
+    toColumn: (sql, { rates }) => sql`${sql.json(rates)}`,
+    type: "model_price",
+    nouns: ["price", "prices"],
+    rowsMax: modelPricesMax,
+    isName: isOwnName,
+    stateOf: ({ name, rates }) => ({ name, ...rates }),
+    newsOf: ({ id }) => subjectOf("model_prices", id),
+  });
   const memory = createEnabledMemory<OwnPrice>({
     kind: "model_prices",
     bytesMax,
     async list(projectId) {
-      const rows = await store.listUsable(database.sql(), projectId);
-      return { orgId: rows[0]?.orgId ?? projectId, enabled: rows };
+      const usable = await listUsable(database.sql(), projectId);
+      return { orgId: usable[0]?.orgId ?? projectId, enabled: usable };
     },
   });
   const newsPrefix = subjectOf("model_prices", "");
@@ -87,56 +86,31 @@ export function createModelPrices(options: ModelPricesOptions): ModelPrices {
     // Which projects inherit from the owner is not known here.
     if (subject === everything || subject.startsWith(newsPrefix)) memory.forget(everything);
   });
-  const operatorPrices = toProjectPrices(operator);
+  const operatorPrices = toProjectPrices([], operator);
   /** Prepared prices by the rows in the memory. */
   const prepared = new WeakMap<readonly OwnPrice[], ProjectPrices>();
 
   return {
-    put: (price) => put(options, price),
+    list: (scope, page) => rows.list(scope, page),
 
-    async list(scope, { limit: limitAsked, cursor }) {
-      const limit = parsePageLimit(limitAsked);
-      const afterName =
-        cursor === undefined ? "" : parseKeyCursor("model-prices", cursor, parseName);
-      const page = { limit: limit + 1, afterName };
-      const rows = await store.listPrices(database.sql(), toOwner(scope), page);
-      return toPageBy(rows, limit, ({ name }) => formatKeyCursor("model-prices", name));
+    async put({ scope, name: given, rates, actor }) {
+      const name = given.toLowerCase();
+      assertPrice(name, rates);
+      return rows.put(scope, { name, rates }, actor);
     },
 
-    delete: (scope, name, actor) =>
-      change(options, { scope, actor }, async (sql) => {
-        const owner = toOwner(scope);
-        await lockCount(sql, "model_prices", owner);
-        const result = await find(sql, owner, name.toLowerCase());
-        if (!result) throw new ServiceError("NOT_FOUND", "no such price");
-        await store.deletePrice(sql, result.id);
-        const before = stateOf(result);
-        const audit = { action: "model_price.delete", targetId: result.id, before };
-        return { result, audit, forget: subjectOf("model_prices", owner.id) };
-      }),
+    delete: (scope, name, actor) => rows.delete(scope, name.toLowerCase(), actor),
 
     async of(projectId) {
-      const rows = await memory.get(projectId);
-      if (rows.length === 0) return operatorPrices;
-      const known = prepared.get(rows);
+      const usable = await memory.get(projectId);
+      if (usable.length === 0) return operatorPrices;
+      const known = prepared.get(usable);
       if (known) return known;
-      const own = merge(rows, operator);
-      prepared.set(rows, own);
+      const own = toProjectPrices(usable, operator);
+      prepared.set(usable, own);
       return own;
     },
   };
-}
-
-/** Merges the rows of a project, the nearest first, with the prices of the deployment. */
-function merge(rows: readonly OwnPrice[], operator: readonly OwnPrice[]): ProjectPrices {
-  const named = operator.map(({ name, rates }) => ({ name: name.toLowerCase(), rates }));
-  return toProjectPrices(nearest([...rows, ...named]));
-}
-
-function toProjectPrices(own: readonly OwnPrice[]): ProjectPrices {
-  const prices = createPrices(own);
-  const pricing = { estimateCost: createEstimateCost(prices), priceTable: prices.table };
-  return { prices, pricing };
 }
 
 /** Returns the prices that hold in a project, read anew. */
@@ -145,40 +119,18 @@ export async function readProjectPrices(
   projectId: ProjectId,
   operator: readonly OwnPrice[],
 ): Promise<ProjectPrices> {
-  const rows = await store.listUsable(sql, projectId);
-  return rows.length === 0 ? toProjectPrices(operator) : merge(rows, operator);
+  return toProjectPrices(await listUsable(sql, projectId), operator);
 }
 
-async function put(
-  options: ChangeParts,
-  { scope, name: given, rates, actor }: PutPriceOptions,
-): Promise<ModelPrice> {
-  const name = given.toLowerCase();
-  assertPrice(name, rates);
-  return changeInside(options, { scope, actor }, async (sql, held) => {
-    const owner = toOwner(held);
-    const count = await lockCount(sql, "model_prices", owner);
-    const before = await store.findPrice(sql, owner, name);
-    const row = { id: before?.id ?? createUuid(), rates, updatedBy: describeActor(actor) };
-    const audit = {
-      action: "model_price.put",
-      targetId: row.id,
-      before: before && stateOf(before),
-      after: stateOf({ name, rates }),
-    };
-    if (before && !isChange(audit)) return { result: before };
-    if (before) await store.updatePrice(sql, row);
-    else if (count < modelPricesMax) await store.insertPrice(sql, { ...row, owner, name });
-    else refuse("name", `a scope has at most ${modelPricesMax} prices`);
-    const result = await find(sql, owner, name);
-    if (!result) throw new Error("a stored price is not there");
-    return { result, audit, forget: subjectOf("model_prices", owner.id) };
-  });
-}
-
-/** Other text is not sent to Postgres, which refuses NUL. */
-async function find(sql: Sql, owner: Owner, name: string): Promise<ModelPriceRow | undefined> {
-  return isOwnName(name) ? store.findPrice(sql, owner, name) : undefined;
+/** Merges the prices that a project has, the nearest first, with those of the deployment. */
+function toProjectPrices(
+  usable: readonly OwnPrice[],
+  operator: readonly OwnPrice[],
+): ProjectPrices {
+  const named = operator.map(({ name, rates }) => ({ name: name.toLowerCase(), rates }));
+  const prices = createPrices(usable.length === 0 ? operator : nearest([...usable, ...named]));
+  const pricing = { estimateCost: createEstimateCost(prices), priceTable: prices.table };
+  return { prices, pricing };
 }
 
 function assertPrice(name: string, rates: Rates): void {
@@ -190,12 +142,4 @@ function assertPrice(name: string, rates: Rates): void {
   if (rateNames.every((rate) => rates[rate] === undefined)) {
     refuse("input_mtok", "is required, or another price");
   }
-}
-
-function parseName(text: string): string | undefined {
-  return isOwnName(text) ? text : undefined;
-}
-
-function stateOf({ name, rates }: OwnPrice) {
-  return { name, ...rates };
 }
