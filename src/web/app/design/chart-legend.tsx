@@ -1,8 +1,8 @@
 // ChartLegend: the names of a chart's series and, where its place holds fewer, how many it leaves
 // out.
 
-import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
-import { lookOf } from "./plot-values.ts";
+import { type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { lookOf, strokesOf } from "./plot-values.ts";
 
 type ChartLegendProps = {
   readonly series: readonly { readonly label: string; readonly color?: number | "bad" }[];
@@ -43,10 +43,22 @@ export function ChartLegend({ series, children }: ChartLegendProps) {
 
 /** Returns the attributes of a name whose mark is drawn as its series is. */
 export function markOf({ color }: { readonly color?: number | "bad" }, index: number) {
+  if (color !== undefined) return { "data-color": color };
   const look = lookOf(index);
-  return color === undefined
-    ? { "data-color": look.color, "data-dash": look.dash }
-    : { "data-color": color };
+  const strokes = strokesOf(look);
+  const style = { "--strokes": toGradient(strokes) } as CSSProperties;
+  return { "data-color": look.color, ...(strokes.length > 0 && { "data-dashed": true, style }) };
+}
+
+/** Returns the stops of a gradient that draws strokes and gaps of these lengths in turn. */
+function toGradient(strokes: readonly number[]): string {
+  let from = 0;
+  const stops = strokes.map((length, index) => {
+    const start = from;
+    from += length;
+    return `${index % 2 === 0 ? "var(--mark)" : "transparent"} ${start}px ${from}px`;
+  });
+  return stops.join(", ");
 }
 
 /** Returns how many names are below the edge of the legend, by a pixel or more. */
