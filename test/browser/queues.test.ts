@@ -282,6 +282,54 @@ describe("queues", () => {
     expect(event.metrics).toMatchObject({ helpful: true, tone: "cold" });
   });
 
+  test("take why a score was given, and show what each person gave and why", async () => {
+    const events = [
+      {
+        event_id: "explained",
+        event_type: "model",
+        event_name: "answer",
+        source: "test",
+        inputs: { question: "Explained question" },
+        outputs: {},
+      },
+    ];
+    await app.call("POST", "/events/batch", { events });
+    const made = { name: "Explained", event_ids: ["explained"], reviewers_per_event: 2 };
+    const { queue } = (await app.call("POST", "/v1/queues", made)) as { queue: { id: string } };
+    const { page, findings } = await app.open(path(`/${queue.id}/annotate`));
+    await page.getByText("Explained question").waitFor();
+    const why = page.getByRole("textbox", { name: "Explanation of helpful" });
+    expect(await why.count()).toBe(0);
+    await page.keyboard.press("1");
+    await why.waitFor();
+    await page.keyboard.press("e");
+    // Keys of the form are letters here.
+    await page.keyboard.type("sources jar", { delay: 0 });
+    await page.keyboard.press("Escape");
+    expect(await why.inputValue()).toBe("sources jar");
+    expect(await findings()).toEqual([]);
+
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("heading", { name: "Nothing left to review" }).waitFor();
+    const { event } = (await app.call("GET", "/v1/events/explained")) as {
+      event: { metrics: Record<string, unknown> };
+    };
+    expect(event.metrics).toMatchObject({ helpful: true, helpful_explanation: "sources jar" });
+    const scores = [{ metric: "helpful", value: false, explanation: "It names no source" }];
+    const review = { event_id: "explained", reviewer: "Ann", scores };
+    await app.call("POST", `/v1/queues/${queue.id}/complete`, review);
+    await page.goto(app.service.url + path(`/${queue.id}`));
+    await page.getByRole("button", { name: "Scores of explained" }).click();
+    const given = page.getByRole("dialog").getByRole("region", { name: "helpful" });
+    await given.getByText("different").waitFor();
+    const people = await given.getByRole("listitem").allTextContents();
+    expect(people).toHaveLength(2);
+    expect(people[0]).toMatch(/Yes.*sources jar/);
+    expect(people[1]).toMatch(/Ann.*No.*It names no source/);
+    expect(await findings()).toEqual([]);
+  });
+
   test("give up no event whose review is being stored", async () => {
     const eventIds = ["hasty-0", "hasty-1"];
     const events = eventIds.map((event_id, index) => ({

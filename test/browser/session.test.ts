@@ -286,8 +286,13 @@ describe("a session", () => {
     await page.getByText("Saved the feedback.").waitFor();
     await row(page, "answer").getByText("has feedback").waitFor({ state: "attached" });
     await chosen(page).getByRole("textbox", { name: "Score of kindness" }).fill("0.25");
-    await chosen(page).getByRole("button", { name: "Save score" }).click();
+    const why = chosen(page).getByRole("textbox", { name: "Explanation of kindness" });
+    await why.fill("It blames the customer");
+    const save = chosen(page).getByRole("button", { name: "Save score" });
+    await save.click();
     await page.getByText("Saved the score of kindness.").waitFor();
+    const shown = chosen(page).locator(".scores .text-view");
+    await shown.getByText("It blames the customer").waitFor();
     await inspect("session-scores");
 
     expect(await app.call("GET", "/v1/events/middle-answer")).toMatchObject({
@@ -297,9 +302,12 @@ describe("a session", () => {
           comment: "promises too much",
           ground_truth: "We will write to you.",
         },
-        metrics: { kindness: 0.25 },
+        metrics: { kindness: 0.25, kindness_explanation: "It blames the customer" },
       },
     });
+    await why.fill("");
+    await save.click();
+    await shown.waitFor({ state: "detached" });
   });
 
   test("adds the chosen event to a new dataset", async () => {

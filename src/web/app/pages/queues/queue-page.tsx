@@ -25,6 +25,7 @@ import { addByHand, isByHand } from "./by-hand.ts";
 import { QueueAgreementView } from "./queue-agreement.tsx";
 import { QueueDialog } from "./queue-dialog.tsx";
 import { QueueProgressView } from "./queue-progress.tsx";
+import { ReviewsDialog } from "./reviews-dialog.tsx";
 import { queueRoute } from "./route.tsx";
 import { readSessionIds, useSessionIds } from "./use-session-ids.ts";
 import "../../design/layout.css";
@@ -42,7 +43,7 @@ type Row = QueueItem & {
   readonly sessionId: string | null | undefined;
 };
 
-const columns: readonly Column<Row>[] = [
+const columnsOf = (onScores: (eventId: string) => void): readonly Column<Row>[] => [
   {
     id: "state",
     header: "State",
@@ -66,6 +67,26 @@ const columns: readonly Column<Row>[] = [
     grow: 1,
     text: ({ reviews }) => reviews.map(({ name }) => name).join(", ") || undefined,
   }),
+  {
+    id: "scores",
+    header: "Scores",
+    width: 84,
+    hasControl: true,
+    // The service tells the scores of a completed event only.
+    cell: ({ state, eventId }) =>
+      state === "completed" ? (
+        <Button
+          size="small"
+          aria-label={`Scores of ${eventId}`}
+          onClick={(event) => {
+            event.stopPropagation();
+            onScores(eventId);
+          }}
+        >
+          Scores
+        </Button>
+      ) : null,
+  },
   timeColumn({ id: "added", header: "Came in", at: ({ addedAt }) => addedAt }),
   idColumn({ id: "event", header: "Event", idOf: ({ eventId }) => eventId }),
 ];
@@ -143,6 +164,8 @@ export function QueuePage() {
 type QueueItemsProps = { readonly queueId: string; readonly isByHand: boolean };
 
 function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
+  const [scored, setScored] = useState<string>();
+  const columns = useMemo(() => columnsOf(setScored), []);
   const pages = useRpcPages(
     QueueService.method.listQueueItems,
     { id: queueId, limit: 200 },
@@ -190,6 +213,9 @@ function QueueItems({ queueId, isByHand: isFilledByHand }: QueueItemsProps) {
           }
         />
       </div>
+      {scored === undefined ? null : (
+        <ReviewsDialog queueId={queueId} eventId={scored} onClose={() => setScored(undefined)} />
+      )}
     </section>
   );
 }

@@ -1,18 +1,25 @@
-// ScoreForm: one field a metric. Number keys choose, j and k move, Enter completes, s skips.
+// ScoreForm: one field a metric. Number keys choose, j and k move, e explains, Enter completes, s
+// skips.
 
 import type { JsonValue } from "@bufbuild/protobuf";
 import { useRef, useState } from "react";
 import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import type { ApiError } from "../../api/errors.ts";
 import { Button } from "../../design/button.tsx";
-import { Input } from "../../design/input.tsx";
+import { Input, TextArea } from "../../design/input.tsx";
 import { Keys } from "../../design/keys.tsx";
+import { runAct } from "../../design/run-act.ts";
 import { ErrorState } from "../../design/states.tsx";
 import { type Command, useCommands } from "../../shell/commands.ts";
 import { toValue, type Value } from "../datasets/to-value.ts";
 import { choicesOf, parseScore } from "./score-choices.ts";
 
-export type Score = { readonly metric: string; readonly value: Value };
+export type Score = {
+  readonly metric: string;
+  readonly value: Value;
+  /** Absent where the person gave none. */
+  readonly explanation?: string;
+};
 
 export type ScoreFormProps = {
   readonly metrics: readonly Metric[];
@@ -24,13 +31,10 @@ export type ScoreFormProps = {
 
 export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreFormProps) {
   const [active, setActive] = useState(0);
-  const [scores, setScores] = useState<Readonly<Record<string, JsonValue | undefined>>>({});
-  const given = metrics.flatMap(({ id }) => {
-    const value = scores[id];
-    return value === undefined ? [] : [{ metric: id, value: toValue(value) }];
-  });
-  const set = (metric: Metric, value: JsonValue | undefined) =>
-    setScores((before) => ({ ...before, [metric.id]: value }));
+  const [entries, setEntries] = useState<Readonly<Record<string, Entry>>>({});
+  const given = metrics.flatMap(({ id }) => toScore(id, entries[id]));
+  const set = (metric: Metric, change: Entry) =>
+    setEntries((before) => ({ ...before, [metric.id]: { ...before[metric.id], ...change } }));
   const submit = () => {
     if (given.length > 0 && !isBusy) onComplete(given);
   };
@@ -49,9 +53,11 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
     const metric = metrics[active];
     const choice = metric && choicesOf(metric)[index];
     if (!metric || !choice) return;
-    set(metric, choice.value);
+    set(metric, { value: choice.value });
     activate(active);
   };
+  const explain = () =>
+    form.current?.querySelector<HTMLElement>("[data-active=true] textarea")?.focus();
   const numbers = Array.from({ length: 9 }, (_, index): Command => ({
     id: `review.choose-${index + 1}`,
     title: `Choose ${index + 1}`,
@@ -62,6 +68,7 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
   useCommands([
     { id: "review.next", title: "Next field", keys: "j", isKeyOnly: true, run: () => move(1) },
     { id: "review.back", title: "Field before", keys: "k", isKeyOnly: true, run: () => move(-1) },
+    { id: "review.explain", title: "Explain the score", keys: "e", isKeyOnly: true, run: explain },
     { id: "review.complete", title: "Complete, claim the next", keys: "enter", run: submit },
     { id: "review.skip", title: "Release the event", keys: "s", run: skip },
     ...numbers,
@@ -80,10 +87,11 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
         <ScoreField
           key={metric.id}
           metric={metric}
-          value={scores[metric.id]}
+          entry={entries[metric.id] ?? {}}
           isActive={index === active}
           onActivate={() => setActive(index)}
-          onChange={(value) => set(metric, value)}
+          onChange={(change) => set(metric, change)}
+          onLeave={() => activate(index)}
         />
       ))}
       {error ? <ErrorState error={error} isInline /> : null}
@@ -105,16 +113,30 @@ export function ScoreForm({ metrics, isBusy, error, onSkip, onComplete }: ScoreF
   );
 }
 
+/** What the person entered for a metric so far. */
+type Entry = { readonly value?: JsonValue | undefined; readonly explanation?: string };
+
+function toScore(metric: string, { value, explanation = "" }: Entry = {}): Score[] {
+  if (value === undefined) return [];
+  return [{ metric, value: toValue(value), ...(explanation.trim() !== "" && { explanation }) }];
+}
+
+/** Greatest length of an explanation, in characters, as the service takes it. */
+const explanationLengthMax = 2_000;
+
 type ScoreFieldProps = {
   readonly metric: Metric;
-  readonly value: JsonValue | undefined;
+  readonly entry: Entry;
   readonly isActive: boolean;
   readonly onActivate: () => void;
-  readonly onChange: (value: JsonValue | undefined) => void;
+  readonly onChange: (change: Entry) => void;
+  /** Called by Escape in the explanation, after which the keys of the form hold again. */
+  readonly onLeave: () => void;
 };
 
-function ScoreField({ metric, value, isActive, onActivate, onChange }: ScoreFieldProps) {
+function ScoreField({ metric, entry, isActive, onActivate, onChange, onLeave }: ScoreFieldProps) {
   const [typed, setTyped] = useState("");
+  const { value, explanation = "" } = entry;
   const choices = choicesOf(metric);
   return (
     <fieldset className="score-field" data-active={isActive} onFocus={onActivate}>
@@ -129,7 +151,7 @@ function ScoreField({ metric, value, isActive, onActivate, onChange }: ScoreFiel
           value={typed}
           onChange={({ target }) => {
             setTyped(target.value);
-            onChange(parseScore(metric, target.value));
+            onChange({ value: parseScore(metric, target.value) });
           }}
         />
       ) : (
@@ -140,12 +162,23 @@ function ScoreField({ metric, value, isActive, onActivate, onChange }: ScoreFiel
               size="small"
               aria-pressed={value === choice.value}
               variant={value === choice.value ? "primary" : "secondary"}
-              onClick={() => onChange(choice.value)}
+              onClick={() => onChange({ value: choice.value })}
             >
               {choice.label} <Keys keys={String(index + 1)} />
             </Button>
           ))}
         </div>
+      )}
+      {value === undefined && explanation === "" ? null : (
+        <TextArea
+          aria-label={`Explanation of ${metric.name}`}
+          placeholder="Why? (optional)"
+          rows={2}
+          maxLength={explanationLengthMax}
+          value={explanation}
+          onChange={({ target }) => onChange({ explanation: target.value })}
+          onKeyDown={(event) => runAct(event, { Escape: onLeave })}
+        />
       )}
     </fieldset>
   );

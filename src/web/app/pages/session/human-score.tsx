@@ -1,4 +1,4 @@
-// HumanScore: gives an event the score of a metric that people judge, in place.
+// HumanScore: gives an event the score of a metric that people judge, and why, in place.
 
 import { useState } from "react";
 import { type Event, EventService } from "../../../../../gen/waggle/v1/event_pb.js";
@@ -7,7 +7,7 @@ import type { Metric } from "../../../../../gen/waggle/v1/metric_pb.js";
 import { useRpcMutation } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { formatValue } from "../../design/format.ts";
-import { Input, Select } from "../../design/input.tsx";
+import { Input, Select, TextArea } from "../../design/input.tsx";
 import { ErrorState } from "../../design/states.tsx";
 import { showToast } from "../../design/toast.tsx";
 import { useMay } from "../../session/use-may.ts";
@@ -19,11 +19,13 @@ export type HumanScoreProps = {
   readonly metric: Metric;
   readonly event: Event;
   readonly value: unknown;
+  readonly explanation: string | undefined;
 };
 
-export function HumanScore({ metric, event, value }: HumanScoreProps) {
+export function HumanScore({ metric, event, value, explanation = "" }: HumanScoreProps) {
   const mayScore = useMay()(EventService.method.updateEvent);
   const [typed, setTyped] = useState(textOf(value));
+  const [why, setWhy] = useState(explanation);
   const save = useRpcMutation(EventService.method.updateEvent, {
     changes: [payloadMethod, SessionService.method.listSessionSkeleton],
     onDone: () => showToast({ text: `Saved the score of ${metric.name}.` }),
@@ -37,7 +39,11 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
       : parseScore(metric, typed);
   const submit = (): void => {
     if (score === undefined || event.eventId === undefined) return;
-    save.mutate({ eventId: event.eventId, metrics: { [metric.name]: score } });
+    // An explanation that was cleared is null; it would else stand beside the new score.
+    const reason = why !== explanation && {
+      [`${metric.name}_explanation`]: why.trim() === "" ? null : why,
+    };
+    save.mutate({ eventId: event.eventId, metrics: { [metric.name]: score, ...reason } });
   };
   const label = `Score of ${metric.name}`;
   const criteria = metric.criteria === "" ? null : <p>{metric.criteria.slice(0, 600)}</p>;
@@ -79,6 +85,13 @@ export function HumanScore({ metric, event, value }: HumanScoreProps) {
           Save score
         </Button>
       </div>
+      <TextArea
+        rows={1}
+        aria-label={`Explanation of ${metric.name}`}
+        placeholder="Why? (optional)"
+        value={why}
+        onChange={({ target }) => setWhy(target.value)}
+      />
       {save.error ? <ErrorState error={save.error} isInline /> : null}
     </form>
   );

@@ -57,7 +57,7 @@ export function MetricRow({ name, metric, score, event }: MetricRowProps) {
         <p className="metric-row-failure">Did not run to its end: {failure.slice(0, 600)}</p>
       )}
       {isAsked && metric ? <Why metricId={metric.id} eventId={event.eventId ?? ""} /> : null}
-      {isHuman && metric ? <HumanScore metric={metric} event={event} value={value} /> : null}
+      {isHuman && metric ? <HumanScore {...{ metric, event, value, explanation }} /> : null}
     </div>
   );
 }
