@@ -181,7 +181,10 @@ describe("the playground", () => {
   test("asks for each variable that the service fills in", async () => {
     const { page } = await app.open(path());
     await page.getByLabel("Text of message 2").fill("{{ größe }} and {{ first name }}");
+    const empty = page.getByText("Empty: the messages are sent without it.");
+    await expect.poll(() => empty.count(), patience).toBe(2);
     await page.getByRole("textbox", { name: "größe" }).fill("180 cm");
+    await expect.poll(() => empty.count(), patience).toBe(1);
     await page.getByRole("textbox", { name: "first name" }).fill("Ada");
     await pickModel(page, "Model", "openai/gpt-4o-echo");
     await page.getByRole("button", { name: "Run", exact: true }).click();

@@ -149,14 +149,18 @@ export function VariablesEditor({ draft, onChange }: Omit<MessagesEditorProps, "
   return (
     <section aria-label="Variables" className="playground-variables">
       <h2>Variables</h2>
-      {names.map((name) => (
-        <TextField
-          key={name}
-          label={name}
-          value={valueOf(draft.variables, name)}
-          onChange={(text) => onChange({ variables: { ...draft.variables, [name]: text } })}
-        />
-      ))}
+      {names.map((name) => {
+        const value = valueOf(draft.variables, name);
+        return (
+          <TextField
+            key={name}
+            label={name}
+            hint={value === "" ? "Empty: the messages are sent without it." : undefined}
+            value={value}
+            onChange={(text) => onChange({ variables: { ...draft.variables, [name]: text } })}
+          />
+        );
+      })}
     </section>
   );
 }
