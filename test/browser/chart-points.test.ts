@@ -8,25 +8,30 @@ const hourMs = 3_600_000;
 /** Three whole hours, of which the one in the middle has events. */
 const fromMs = Math.floor(Date.now() / hourMs - 4) * hourMs;
 const models = ["large", "large", "large", "small"];
+/** Models of an earlier hour, more than there are colours. */
+const manyModels = Array.from({ length: 8 }, (_, index) => `model ${index + 1}`);
 
 const app = givenApp({
   prepare: async (started) => {
     await started.call("POST", "/events/batch", {
-      events: models.map((model, index) => ({
-        event_type: "model",
-        event_name: "answer",
-        source: "production",
-        config: { model },
-        inputs: {},
-        outputs: { role: "assistant", content: model },
-        start_time: fromMs + hourMs + index * 60_000,
-        end_time: fromMs + hourMs + index * 60_000 + 1_000,
-      })),
+      events: [...eventsAt(fromMs + hourMs, models), ...eventsAt(fromMs - hourMs, manyModels)],
     });
   },
 });
 
-async function openChart() {
+const eventsAt = (hourStartMs: number, names: readonly string[]) =>
+  names.map((model, index) => ({
+    event_type: "model",
+    event_name: "answer",
+    source: "production",
+    config: { model },
+    inputs: {},
+    outputs: { role: "assistant", content: model },
+    start_time: hourStartMs + index * 60_000,
+    end_time: hourStartMs + index * 60_000 + 1_000,
+  }));
+
+async function openChart(startMs = fromMs) {
   const question = {
     kind: "time_series",
     unit: "hour",
@@ -34,7 +39,7 @@ async function openChart() {
     filters: [],
     measures: [{ metric: "event_count" }],
   };
-  const range = { from: fromMs, to: fromMs + 3 * hourMs - 1 };
+  const range = { from: startMs, to: startMs + 3 * hourMs - 1 };
   const search = new URLSearchParams({
     name: "Calls",
     question: JSON.stringify(question),
@@ -77,6 +82,34 @@ describe("a click at a stack of bars opens the events of", () => {
 
     expect(await openedEvents(page)).toMatchObject({ range: hour, model });
   });
+});
+
+/** Reads the colours in each part of the stack in the middle, but for the edges of a part. */
+const colorsOfParts = (count: number) => `(() => {
+  const canvas = document.querySelector(".plot-canvas canvas");
+  const place = canvas.getBoundingClientRect();
+  const over = document.querySelector(".u-over").getBoundingClientRect();
+  const ratio = canvas.width / place.width;
+  const x = (over.left + over.width / 2 - place.left) * ratio;
+  const partPx = over.height / (${count} * 1.06);
+  return Array.from({ length: ${count} }, (_, index) => {
+    const top = over.bottom - place.top - (index + 1) * partPx + 2;
+    const box = [x, top * ratio, 1, (partPx - 4) * ratio];
+    const { data } = canvas.getContext("2d").getImageData(...box);
+    const starts = Array.from({ length: data.length / 4 }, (_, pixel) => pixel * 4);
+    return [...new Set(starts.map((start) => data.slice(start, start + 3).join(" ")))];
+  });
+})()`;
+
+test("bars whose colours repeat are striped, each in the colour of its series", async () => {
+  const { page } = await openChart(fromMs - 2 * hourMs);
+  await page.getByText("model 8", { exact: true }).first().waitFor();
+
+  const colors: string[][] = await page.evaluate(colorsOfParts(manyModels.length));
+
+  expect(colors.map((found) => found.length)).toEqual([1, 1, 1, 1, 1, 1, 2, 2]);
+  expect(colors[6]).toContain(colors[0]?.[0]);
+  expect(colors[7]).toContain(colors[1]?.[0]);
 });
 
 describe("the events behind a point are opened", () => {

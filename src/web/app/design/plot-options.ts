@@ -108,7 +108,8 @@ function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string
       : {
           label,
           stroke,
-          fill: stroke,
+          fill:
+            color === undefined ? barFill(stroke, strokesOf(look), colorOf("--surface")) : stroke,
           width: 0,
           points: { show: false },
           ...(bars && { paths: bars }),
@@ -116,6 +117,26 @@ function seriesOf({ series, kind }: PlotProps, colorOf: (name: string) => string
   });
   // The sum of all bars is drawn first, so that each smaller one stands before it.
   return kind === "bar" ? list.toReversed() : list;
+}
+
+/** Returns the colour of a bar, in stripes as long as the strokes of its mark in the legend. */
+function barFill(color: string, strokes: readonly number[], gap: string): UPlot.Series.Fill {
+  if (strokes.length === 0) return color;
+  return ({ ctx }) => {
+    const ratio = UPlot.pxRatio;
+    const stripes = document.createElement("canvas");
+    stripes.width = 1;
+    stripes.height = strokes.reduce((sum, length) => sum + length, 0) * ratio;
+    const brush = stripes.getContext("2d");
+    if (!brush) return color;
+    let top = 0;
+    for (const [index, length] of strokes.entries()) {
+      brush.fillStyle = index % 2 === 0 ? color : gap;
+      brush.fillRect(0, top, 1, length * ratio);
+      top += length * ratio;
+    }
+    return ctx.createPattern(stripes, "repeat") ?? color;
+  };
 }
 
 /** Midnights carry the date, other ticks the time of day, once for each minute. */
