@@ -30,9 +30,11 @@ export function ReviewsDialog({ queueId, eventId, onClose }: ReviewsDialogProps)
       onClose={onClose}
     >
       {item.data && !metrics.isPending ? (
-        byMetric(item.data.reviews).map(({ metric, given }) => (
-          <MetricScores key={metric} name={names.get(metric) ?? metric} given={given} />
-        ))
+        [...Map.groupBy(givenIn(item.data.reviews), ({ metric }) => metric)].map(
+          ([metric, given]) => (
+            <MetricScores key={metric} name={names.get(metric) ?? metric} given={given} />
+          ),
+        )
       ) : (
         <ReadState read={item} what="Loading the scores" />
       )}
@@ -40,23 +42,20 @@ export function ReviewsDialog({ queueId, eventId, onClose }: ReviewsDialogProps)
   );
 }
 
-type Given = Pick<QueueReview, "reviewer" | "name" | "completedAt"> & {
-  readonly value: JsonValue;
-  readonly explanation: string | undefined;
-};
+type Given = ReturnType<typeof givenIn>[number];
 
-/** Returns the scores by the ids of their metrics, each in the order of the reviews. */
-function byMetric(reviews: readonly QueueReview[]) {
-  const scores = reviews.flatMap(({ reviewer, name, completedAt, scores: given }) =>
-    given.map(({ metric, value, explanation }) => ({
+/** Returns the scores of all reviews in their order, each with its reviewer. */
+function givenIn(reviews: readonly QueueReview[]) {
+  return reviews.flatMap(({ reviewer, name, completedAt, scores }) =>
+    scores.map(({ metric, value, explanation }) => ({
       metric,
-      score: { reviewer, name, completedAt, value: fromValue(value), explanation },
+      reviewer,
+      name,
+      completedAt,
+      value: fromValue(value),
+      explanation,
     })),
   );
-  return [...Map.groupBy(scores, ({ metric }) => metric)].map(([metric, given]) => ({
-    metric,
-    given: given.map(({ score }) => score),
-  }));
 }
 
 type MetricScoresProps = { readonly name: string; readonly given: readonly Given[] };
