@@ -66,6 +66,18 @@ export const itemFaultsKey = createContextKey<readonly ItemFault[]>([], {
   description: "items that the REST reader could not read",
 });
 
+/** What became of the events of a call that writes events. */
+export type Ingested = {
+  readonly stored: number;
+  readonly rejected: number;
+  /** Why the first rejected event was. */
+  readonly message: string | undefined;
+};
+
+export const ingestedKey = createContextKey<Ingested | undefined>(undefined, {
+  description: "events stored and rejected; undefined: the call is about one event",
+});
+
 export const pathProjectKey = createContextKey<string | undefined>(undefined, {
   description: "id of the project that the path names, beside the fields of the message",
 });
@@ -152,4 +164,17 @@ export function itemFaultsOf(
 ): ReadonlyMap<number, string> {
   const faults = context.values.get(itemFaultsKey).filter((fault) => fault.field === field);
   return new Map(faults.map((fault) => [fault.index, fault.message]));
+}
+
+/** Adds to the events that the call stored, and to those that it rejected with these reasons. */
+export function noteIngested(
+  { values }: { readonly values: ContextValues },
+  { stored, reasons }: { readonly stored: number; readonly reasons: readonly string[] },
+): void {
+  const before = values.get(ingestedKey);
+  values.set(ingestedKey, {
+    stored: (before?.stored ?? 0) + stored,
+    rejected: (before?.rejected ?? 0) + reasons.length,
+    message: before?.message ?? reasons[0],
+  });
 }

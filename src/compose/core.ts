@@ -22,6 +22,7 @@ import type { Clusters } from "../postgres/clusters.ts";
 import type { Database } from "../postgres/database.ts";
 import { createArchiveReads } from "../tracing/archive/archive-reads.ts";
 import { createAlerts } from "../tracing/alerts/alerts.ts";
+import { createIngestion } from "../tracing/ingestion/ingestion.ts";
 import { createRetention } from "../tracing/retention/retention.ts";
 import { createStoredCharts } from "../tracing/charts/stored-charts.ts";
 import { createDashboards } from "../tracing/dashboards/dashboards.ts";
@@ -75,6 +76,7 @@ export async function createCore(options: CoreOptions) {
   const temporalPage = createTemporalPage(config.temporal);
   const modelPrices = createModelPrices({ ...given, operator: config.prices });
   const masking = createMasking(given);
+  const ingestion = createIngestion({ ...given, maskOf: masking.maskOf });
   const tracing = createTracing({
     clusters,
     logger,
@@ -108,6 +110,7 @@ export async function createCore(options: CoreOptions) {
       archiveReads: createArchiveReads((clusterId) => clusters.database(clusterId)),
     }),
     masking,
+    ingestion,
     modelPrices,
     tracing,
     tracingOf,
@@ -124,6 +127,7 @@ export async function createCore(options: CoreOptions) {
       await generation.close();
       await tracing.drain();
       await lastUsed.stop();
+      await ingestion.stop();
       await access.changes.stop();
     },
   };

@@ -41,6 +41,7 @@ import { ModelAliasService } from "../../gen/waggle/v1/model_alias_pb.js";
 import { ModelPriceService } from "../../gen/waggle/v1/model_price_pb.js";
 import { OrganizationService } from "../../gen/waggle/v1/organization_pb.js";
 import { ProjectService } from "../../gen/waggle/v1/project_pb.js";
+import { IngestionService } from "../../gen/waggle/v1/ingestion_pb.js";
 import { ProviderCredentialService } from "../../gen/waggle/v1/provider_credential_pb.js";
 import { QueueService } from "../../gen/waggle/v1/queue_pb.js";
 import { RunService } from "../../gen/waggle/v1/run_pb.js";
@@ -118,6 +119,7 @@ import { dashboardHandlers } from "../tracing/dashboards/handlers.ts";
 import { encodeParquet } from "../tracing/export/parquet.ts";
 import { feedbackHandlers } from "../tracing/feedback/handlers.ts";
 import { tracingHandlers } from "../tracing/model-events/handlers.ts";
+import { ingestionHandlers } from "../tracing/ingestion/handlers.ts";
 import { maskingHandlers } from "../tracing/masking/handlers.ts";
 import { retentionHandlers } from "../tracing/retention/handlers.ts";
 import { sessionHandlers } from "../tracing/sessions/handlers.ts";
@@ -166,6 +168,7 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
       router.service(ViewService, viewHandlers(core.views));
       router.service(DashboardService, dashboardHandlers(core.dashboards));
       router.service(AlertService, alertHandlers(core.alerts));
+      router.service(IngestionService, ingestionHandlers(core.ingestion));
       router.service(MaskingService, maskingHandlers(core.masking));
       const isExported = config.retentionExport !== undefined;
       router.service(RetentionService, retentionHandlers(core.retention, isExported));
@@ -183,8 +186,9 @@ export async function createApp(core: Core, { web }: AppOptions = {}): Promise<A
       clusters,
     }),
     findDatabaseFault,
-    observe: ({ rpc, protocol, reason, ms }) => {
+    observe: ({ rpc, protocol, reason, ms, ingestion }) => {
       metrics.observeRequest({ rpc, protocol, outcome: reason, durationMs: ms });
+      if (ingestion) core.ingestion.note({ rpc, reason, ...ingestion });
     },
     logger,
     version: packageVersion(),

@@ -566,6 +566,13 @@ const maskingRows: readonly Row[] = [
   maskingRow(`POST ${maskingPath}/preview`, "PreviewMasking", "get", { body: { sample: "a" } }),
 ];
 
+const ingestionRow = row(
+  `GET ${project}/ingestion`,
+  "GetIngestion",
+  "project.ingestion.get",
+  fineGrained,
+);
+
 const budgetPath = `${project}/budgets`;
 const oneBudget = `${budgetPath}/{budget_id}`;
 const budget: Rest = { need: "budget" };
@@ -815,6 +822,7 @@ export const contractParts = {
     ...budgetRows,
     ...retentionRows,
     ...maskingRows,
+    ingestionRow,
   ],
   scopes: [
     row("GET /projects", "ListOldProjects", "project.scope.get", readers),

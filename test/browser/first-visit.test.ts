@@ -10,8 +10,10 @@ import { installPython, pythonOf, sayMissing } from "../clients/environment.ts";
 import { programTimeoutMs, runProgram } from "../clients/program.ts";
 import { givenStarted } from "../support/given.ts";
 import { providersOf } from "../support/chats.ts";
+import { callRoute } from "../support/call-route.ts";
 import { startOpenAiStandIn } from "../support/openai-stand-in.ts";
 import { givenAProject } from "../support/project.ts";
+import { addKey, type Tenant } from "../support/tenants.ts";
 import { givenApp, looks } from "./support/given-app.ts";
 
 const run = promisify(execFile);
@@ -54,6 +56,30 @@ describe("the first visit", () => {
 
     const sessions = page.getByRole("grid", { name: "Sessions" });
     await sessions.getByRole("row").filter({ hasText: "first-trace" }).waitFor();
+  });
+
+  test("says why the last call was refused, and leads to all that was", async () => {
+    const { projectId } = await givenAProject(app.service.database);
+    const { page, inspect } = await app.open(`/app/p/${projectId}/traces`);
+    await page.getByText("Waiting for the first trace…").waitFor();
+    const key = await addKey(app.service.database, { projectId } as Tenant, {
+      kind: "ingestion",
+      root: "project",
+    });
+    const headers = { authorization: `Bearer ${key.secret}` };
+    const event = { event_type: "step", source: "test", inputs: {} };
+    const caller = { url: app.service.url, headers };
+    expect((await callRoute(caller, "POST /events", { event })).status).toBe(400);
+
+    await page.getByText(/event_type/).waitFor();
+    await inspect("first-visit-refusal");
+    await page.getByRole("link", { name: "All that was refused" }).click();
+
+    const refused = page.getByRole("table", { name: "Refused" });
+    await refused
+      .getByRole("row")
+      .filter({ hasText: /INVALID_ARGUMENT.*event_type/ })
+      .waitFor();
   });
 
   test("says what a program lacks, and offers another key after the page was left", async () => {

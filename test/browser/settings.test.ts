@@ -32,7 +32,16 @@ function isAsWideAsItsText(select: Control): boolean {
 describe("the settings of a project", () => {
   test.each(looks)("show each part, $theme and $size", async (look) => {
     const { page, inspect } = await app.open(path("general"), look);
-    const tabs = ["General", "Members", "Keys", "Providers", "Budgets", "Masking", "Retention"];
+    const tabs = [
+      "General",
+      "Members",
+      "Keys",
+      "Ingestion",
+      "Providers",
+      "Budgets",
+      "Masking",
+      "Retention",
+    ];
     for (const tab of tabs) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByRole("tabpanel").getByRole("button").first().waitFor();
@@ -338,6 +347,30 @@ describe("the settings of a project", () => {
       .waitFor();
   });
 
+  test("count what was sent and say why some was refused", async () => {
+    const { url, ingestionKey } = app.service;
+    const caller = { url, headers: { authorization: `Bearer ${ingestionKey}` } };
+    const event = { event_type: "tool", event_name: "t", source: "test", inputs: {} };
+    const wrong = { ...event, event_type: "a step" };
+    await callRoute(caller, "POST /events/batch", { events: [event, wrong, event] });
+    await callRoute(caller, "POST /events", { event: wrong });
+    const { page, inspect } = await app.open(path("ingestion"));
+    const refused = page.getByRole("table", { name: "Refused" });
+    const rowOf = (outcome: string) => refused.getByRole("row").filter({ hasText: outcome });
+    await rowOf("INVALID_ARGUMENT").filter({ hasText: "event_type" }).waitFor();
+    await rowOf("Some events rejected").filter({ hasText: "events[1]" }).waitFor();
+    const accepted = page.getByRole("table", { name: "Accepted" });
+    await accepted.getByRole("row").filter({ hasText: "CreateEventBatch" }).waitFor();
+    await inspect("settings-ingestion");
+
+    await page.getByRole("radio", { name: "7 days" }).check({ force: true });
+
+    await page.waitForURL(/hours=/);
+    await page.getByRole("button", { name: "Show the numbers" }).click();
+    const numbers = page.getByRole("group", { name: "Numbers of Events by hour" });
+    expect(await numbers.getByRole("row").count()).toBe(1 + 168);
+  });
+
   test("mask what comes from now on, after a try, and say which rule is wrong", async () => {
     const { page } = await app.open(path("masking"));
     await page.getByRole("checkbox", { name: "E-mail addresses" }).check();
@@ -498,10 +531,13 @@ describe("the settings of a project", () => {
 
 describe("a person", () => {
   const roles = [
-    { role: "project_viewer", tabs: ["General", "Members", "Budgets", "Masking", "Retention"] },
+    {
+      role: "project_viewer",
+      tabs: ["General", "Members", "Ingestion", "Budgets", "Masking", "Retention"],
+    },
     {
       role: "project_member",
-      tabs: ["General", "Members", "Keys", "Budgets", "Masking", "Retention"],
+      tabs: ["General", "Members", "Keys", "Ingestion", "Budgets", "Masking", "Retention"],
     },
   ];
 
@@ -515,7 +551,9 @@ describe("a person", () => {
     expect(await page.getByRole("tab").allTextContents()).toEqual(tabs);
     for (const tab of tabs) {
       await page.getByRole("tab", { name: tab, exact: true }).click();
-      await page.getByText("You may read this. Project Admin may change it.").waitFor();
+      // The counts have no form.
+      const read = tab === "Ingestion" ? "Calls that write events" : "You may read this.";
+      await page.getByText(read).waitFor();
       const writes = /^(Archive|Save|Add|Remove|Create|Revoke|Set|Keep|Mask nothing)/;
       expect(await page.getByRole("button", { name: writes }).count()).toBe(0);
       await inspect(`settings-${role}-${tab.toLowerCase()}`);

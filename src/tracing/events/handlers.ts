@@ -2,7 +2,7 @@
 
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { EventService } from "../../../gen/waggle/v1/event_pb.js";
-import { itemFaultsOf, memoryOf, projectOf } from "../../access/call.ts";
+import { itemFaultsOf, memoryOf, noteIngested, projectOf } from "../../access/call.ts";
 import { reserveDecoded } from "../../base/decode/tally.ts";
 import { fromEvent, fromSessionStart } from "./event-input.ts";
 import { toEventMessage } from "./event-message.ts";
@@ -29,7 +29,7 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
         sessionProperties: session && fromSessionStart(session),
         requiresSource: true,
       });
-      return toBatchAnswer(result);
+      return toBatchAnswer(context, result);
     },
     async enrichEvent(request, context) {
       const { events, projectId } = tracingOfCall(tracingOf, context);
@@ -54,7 +54,10 @@ export function eventHandlers(tracingOf: TracingOf): ServiceImpl<typeof EventSer
   };
 }
 
-export function toBatchAnswer({ eventIds, sessionId, errors }: BatchResult) {
+/** Returns the answer of a batch, and notes in the call what was stored and rejected. */
+export function toBatchAnswer(context: HandlerContext, result: BatchResult) {
+  const { eventIds, sessionId, errors } = result;
+  noteIngested(context, { stored: eventIds.length, reasons: errors });
   return {
     eventIds,
     ...(sessionId !== undefined && { sessionId }),

@@ -32,8 +32,9 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
           : toBatchItems(context, field, list.map(fromEvent));
       const { events, projectId } = tracingOfCall(tracingOf, context);
       const options = { ...originOf(context), field, sessionId };
-      const { errors } = await events.createBatch(projectId, items, options);
-      return { success: errors.length === 0, errors };
+      const result = await events.createBatch(projectId, items, options);
+      const { success, errors } = toBatchAnswer(context, result);
+      return { success, errors };
     },
     async createModelEvent({ modelEvent }, context) {
       const call = modelEvent ?? refuse("model_event", "is required");
@@ -53,7 +54,7 @@ export function tracingHandlers(tracingOf: TracingOf): ServiceImpl<typeof Tracin
         isSingleSession: request.singleSession ?? request.isSingleSession ?? false,
         sessionProperties: sessionProperties && fromSessionStart(sessionProperties),
       });
-      return toBatchAnswer(result);
+      return toBatchAnswer(context, result);
     },
   };
 }

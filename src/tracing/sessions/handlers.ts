@@ -6,7 +6,7 @@ import { refuse } from "../../base/errors.ts";
 import { type Demand, isAllowed } from "../../access/authorize.ts";
 import { principalOf } from "../../access/call.ts";
 import { fromEvent, fromSessionStart } from "../events/event-input.ts";
-import { originOf, toBatchItems } from "../events/handlers.ts";
+import { originOf, toBatchAnswer, toBatchItems } from "../events/handlers.ts";
 import { toBounds } from "../export/date-range.ts";
 import { readingOf, tracingOfCall } from "../export/handlers.ts";
 import { toFilterInput } from "../export/filter-message.ts";
@@ -80,8 +80,9 @@ export function sessionHandlers(tracingOf: TracingOf): ServiceImpl<typeof Sessio
       const { events, projectId } = tracingOfCall(tracingOf, context);
       const items = toBatchItems(context, "events", list.map(fromEvent));
       const options = { ...originOf(context), sessionId };
-      const { eventIds, errors } = await events.createBatch(projectId, items, options);
-      return { success: errors.length === 0, eventIds, errors };
+      const result = await events.createBatch(projectId, items, options);
+      const { success, eventIds, errors } = toBatchAnswer(context, result);
+      return { success, eventIds, errors };
     },
   };
 }

@@ -29,6 +29,8 @@ import { isLongerThan } from "../encode/large.ts";
 import {
   answerMetadataKey,
   commitEffectKey,
+  type Ingested,
+  ingestedKey,
   isScopeGoneKey,
   principalKey,
   type RequestDigest,
@@ -111,11 +113,14 @@ async function runOnce(
   request: UnaryCall,
   next: Next,
 ): Promise<UnaryResponse> {
-  const { method } = request;
+  const { method, contextValues } = request;
   const { isSecretAnswer } = accessRuleOf(method);
+  const ingested = contextValues.get(ingestedKey);
   const secret = isSecretAnswer ? secretOf(request.header, claim.key) : undefined;
   let first: { readonly bytes: Uint8Array; readonly response: UnaryResponse } | undefined;
   const bytes = await idempotency.run(claim, async () => {
+    // The work runs again if its transaction collides with another one.
+    contextValues.set(ingestedKey, ingested);
     const response = await answerOf(request, next);
     if (isLongerThan(response.message, answerBytesMax)) throw tooLargeToKeep(answerBytesMax);
     const answer = toBinary(method.output, response.message);
@@ -149,6 +154,9 @@ async function runGenerationOnce(
   return kept;
 }
 
+/** What a call stores that gets a kept answer. */
+const nothingIngested: Ingested = { stored: 0, rejected: 0, message: undefined };
+
 async function answerOf(request: UnaryCall, next: Next): Promise<UnaryResponse> {
   assertScopeIsThere(request.contextValues);
   const response = await next(request);
@@ -157,6 +165,7 @@ async function answerOf(request: UnaryCall, next: Next): Promise<UnaryResponse> 
 }
 
 function keptResponse({ method, contextValues }: UnaryCall, bytes: Uint8Array): UnaryResponse {
+  contextValues.set(ingestedKey, nothingIngested);
   return {
     stream: false,
     service: method.parent,

@@ -11,8 +11,18 @@ import {
 } from "@connectrpc/connect";
 import { outcomes, type Reason, ServiceError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { principalKey, requestIdKey, scopeKey } from "../../access/call.ts";
-import { serviceErrorOf } from "./errors.ts";
+import {
+  type Ingested,
+  ingestedKey,
+  principalKey,
+  requestIdKey,
+  scopeKey,
+} from "../../access/call.ts";
+import { isProject } from "../../access/scope.ts";
+import type { Actor } from "../../base/actor.ts";
+import type { ProjectId } from "../../base/ids.ts";
+import { accessRuleOf } from "../access-rules.ts";
+import { publicMessageOf, serviceErrorOf } from "./errors.ts";
 
 /** One finished call for the metrics. `reason` is `OK`, `CANCELED` or the error's. */
 export type CallObservation = {
@@ -20,6 +30,13 @@ export type CallObservation = {
   readonly protocol: string;
   readonly reason: string;
   readonly ms: number;
+  /** Set if the call writes events to a known project. */
+  readonly ingestion?: CallIngestion | undefined;
+};
+
+export type CallIngestion = Ingested & {
+  readonly projectId: ProjectId;
+  readonly actor: Actor;
 };
 
 export type CallLog = {
@@ -57,7 +74,8 @@ export function createCallLog(
       const reason = reasonOf(error);
       const ms = Math.round((performance.now() - startedAtMs) * 1e3) / 1e3;
       const rpc = rpcNameOf(method);
-      observe({ rpc, protocol, reason, ms });
+      const ingestion = accessRuleOf(method).isIngestion ? ingestionOf(values, error) : undefined;
+      observe({ rpc, protocol, reason, ms, ingestion });
       const line = {
         rpc,
         protocol,
@@ -73,6 +91,29 @@ export function createCallLog(
     },
   };
 }
+
+/**
+ * Returns what became of the events of a call; undefined if its caller or project is unknown. A
+ * denied call counts for the project of its key.
+ */
+function ingestionOf(values: ContextValues, error: unknown): CallIngestion | undefined {
+  const principal = values.get(principalKey);
+  if (!principal) return undefined;
+  const scope = values.get(scopeKey) ?? (principal.kind === "user" ? undefined : principal.root);
+  if (!scope || !isProject(scope)) return undefined;
+  const { projectId } = scope;
+  const { actor } = principal;
+  const noted = values.get(ingestedKey);
+  if (error === undefined) return { projectId, actor, ...(noted ?? oneStored) };
+  const { reason, message, details } = serviceErrorOf(error);
+  // The caller of a batch reads the causes; of a denial only that nothing was found.
+  const causes = reason === "BATCH_REJECTED" ? (details?.["errors"] as readonly string[]) : [];
+  const isDenied = reason === "NOT_FOUND";
+  const said = causes[0] ?? (isDenied ? message : publicMessageOf(serviceErrorOf(error)));
+  return { projectId, actor, stored: 0, rejected: causes.length, message: said || undefined };
+}
+
+const oneStored: Ingested = { stored: 1, rejected: 0, message: undefined };
 
 /**
  * Returns the reason for the log: `OK` without an error, and `CANCELED` for a client that left,

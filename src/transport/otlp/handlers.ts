@@ -3,7 +3,7 @@
 // Source: OpenTelemetry protocol, "Partial Success".
 
 import { create } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ContextValues, HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   ExportLogsServiceResponseSchema,
   type LogsService,
@@ -14,8 +14,9 @@ import {
 } from "../../../gen/opentelemetry/proto/collector/trace/v1/trace_service_pb.js";
 import { createPacer } from "../../base/pacer.ts";
 import { runPaced } from "../../base/paced.ts";
+import type { Rejected } from "../../tracing/spans/span.ts";
 import type { TracingOf } from "../../tracing/tracing.ts";
-import { memoryOf, projectOf } from "../../access/call.ts";
+import { memoryOf, noteIngested, projectOf } from "../../access/call.ts";
 import { readLogs } from "./logs.ts";
 import { addRejectedLogs, addRejectedSpans } from "./partial-success.ts";
 import { readSpans } from "./spans.ts";
@@ -31,7 +32,9 @@ export function traceHandlers(tracingOf: TracingOf): ServiceImpl<typeof TraceSer
       const { projectId, orgId: organization } = project;
       const options = { source, organization, memory };
       const unstored = await traces.record(projectId, spans, options);
-      return addRejectedSpans(create(ExportTraceServiceResponseSchema), [...rejected, ...unstored]);
+      const refused = [...rejected, ...unstored];
+      noteExported(context, spans.length - unstored.length, refused);
+      return addRejectedSpans(create(ExportTraceServiceResponseSchema), refused);
     },
   };
 }
@@ -45,7 +48,18 @@ export function logHandlers(tracingOf: TracingOf): ServiceImpl<typeof LogsServic
       const { logs, rejected } = await runPaced(readLogs(request), createPacer(memory.holder));
       const { projectId, orgId: organization } = project;
       const unstored = await spanLogs.record(projectId, logs, { organization, memory });
-      return addRejectedLogs(create(ExportLogsServiceResponseSchema), [...rejected, ...unstored]);
+      const refused = [...rejected, ...unstored];
+      noteExported(context, logs.length - unstored.length, refused);
+      return addRejectedLogs(create(ExportLogsServiceResponseSchema), refused);
     },
   };
+}
+
+/** Notes the spans or log records of an export that were stored, and those that were rejected. */
+export function noteExported(
+  context: { readonly values: ContextValues },
+  stored: number,
+  rejected: readonly Rejected[],
+): void {
+  noteIngested(context, { stored, reasons: rejected.map(({ reason }) => reason) });
 }

@@ -15,6 +15,7 @@ import {
 } from "../interceptors/errors.ts";
 import { type CallOptions, servePlainCall } from "../plain-call.ts";
 import { hashedMessageBytesMax, setRequestDigest } from "../request-digest.ts";
+import { noteExported } from "./handlers.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
 import { isGone } from "../write.ts";
 import { formatExportError, formatExportResponse, parseExportRequest } from "./http.ts";
@@ -66,6 +67,7 @@ function serve(
       const bytes = await body.read(accessRuleOf(method).bodyClass);
       if (bytes.length > hashedMessageBytesMax) setRequestDigest(exchange, values, bytes);
       const read = await parseExportRequest(signal, contentType, bytes, body.memory);
+      noteExported({ values }, 0, read.rejected);
       const message = await invokeUnary(spec, context, read.request, options.interceptors);
       const response = signal.addRejected(message, read.rejected);
       await write(exchange, 200, formatExportResponse(signal, contentType, response), {

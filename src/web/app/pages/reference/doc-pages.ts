@@ -15,6 +15,7 @@ export const docGroups: readonly DocGroup[] = [
     pages: [
       { name: "web", title: "The web app" },
       { name: "otlp", title: "OpenTelemetry" },
+      { name: "ingestion", title: "Ingestion" },
       { name: "reading", title: "Reading events" },
       { name: "clients", title: "Clients" },
       { name: "generations", title: "Generations" },

@@ -9,6 +9,8 @@ export type ProjectSettingsSearch = {
   readonly tab?: string;
   /** Kind of the keys that are listed. */
   readonly kind?: string;
+  /** Hours of the ingestion that is shown. */
+  readonly hours?: string;
 };
 
 export type SettingsSearch = ProjectSettingsSearch & {
@@ -31,6 +33,7 @@ export const settingsRoute = createRoute({
     level: oneOf(["org", "dataplane", "workspace", "project"]),
     id: text,
     kind: text,
+    hours: text,
     log: object,
   }),
   component: lazyRouteComponent(() => import("./settings-page.tsx"), "SettingsPage"),
@@ -39,6 +42,6 @@ export const settingsRoute = createRoute({
 export const projectSettingsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: "settings",
-  validateSearch: knownSearch<ProjectSettingsSearch>({ tab: text, kind: text }),
+  validateSearch: knownSearch<ProjectSettingsSearch>({ tab: text, kind: text, hours: text }),
   component: lazyRouteComponent(() => import("./project-settings-page.tsx"), "ProjectSettingsPage"),
 });

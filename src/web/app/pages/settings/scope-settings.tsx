@@ -6,6 +6,7 @@ import { ApiKeyService } from "../../../../../gen/waggle/v1/api_key_pb.js";
 import { ArchivalService } from "../../../../../gen/waggle/v1/archival_pb.js";
 import { AuditService } from "../../../../../gen/waggle/v1/audit_pb.js";
 import { BudgetService } from "../../../../../gen/waggle/v1/budget_pb.js";
+import { IngestionService } from "../../../../../gen/waggle/v1/ingestion_pb.js";
 import { MaskingService } from "../../../../../gen/waggle/v1/masking_pb.js";
 import { MemberService } from "../../../../../gen/waggle/v1/member_pb.js";
 import { ModelAliasService } from "../../../../../gen/waggle/v1/model_alias_pb.js";
@@ -21,6 +22,7 @@ import { Archivals } from "./archivals.tsx";
 import { AuditLog } from "./audit-log.tsx";
 import { Budgets } from "./budgets.tsx";
 import { General } from "./general.tsx";
+import { IngestionSettings } from "./ingestion.tsx";
 import { KeyPolicy } from "./key-policy.tsx";
 import { keyKindsAt } from "./key-kinds.ts";
 import { Keys } from "./keys.tsx";
@@ -35,7 +37,16 @@ const tabsOf: Readonly<Record<Level, readonly string[]>> = {
   org: ["general", "members", "keys", "key-policy", "providers", "archivals", "audit"],
   dataplane: ["general", "members"],
   workspace: ["general", "members", "keys", "providers"],
-  project: ["general", "members", "keys", "providers", "budgets", "masking", "retention"],
+  project: [
+    "general",
+    "members",
+    "keys",
+    "ingestion",
+    "providers",
+    "budgets",
+    "masking",
+    "retention",
+  ],
 };
 
 /** Rpcs that read what a tab shows, but that of keys. */
@@ -47,6 +58,7 @@ const tabReads: Readonly<Record<string, readonly DescMethod[]>> = {
     ModelAliasService.method.listModelAliases,
     ModelPriceService.method.listModelPrices,
   ],
+  ingestion: [IngestionService.method.getIngestion],
   budgets: [BudgetService.method.listBudgets],
   masking: [MaskingService.method.getMasking],
   retention: [RetentionService.method.getRetention],
@@ -65,6 +77,7 @@ const tabNames: Readonly<Record<string, string>> = {
   keys: "Keys",
   "key-policy": "Key policy",
   providers: "Providers",
+  ingestion: "Ingestion",
   budgets: "Budgets",
   masking: "Masking",
   retention: "Retention",
@@ -134,6 +147,8 @@ function contentOf(
       return <KeyPolicy orgId={scope.id} />;
     case "providers":
       return <Providers scope={scope} />;
+    case "ingestion":
+      return <IngestionSettings projectId={scope.id} />;
     case "budgets":
       return <Budgets projectId={scope.id} />;
     case "masking":

@@ -10,6 +10,7 @@ import { pageAddress, useCurrentProjectId } from "../../../api/project.ts";
 import { useRpc } from "../../../api/query.ts";
 import { Tabs } from "../../../design/tabs.tsx";
 import { KeyStep } from "./key-step.tsx";
+import { LastRefusal } from "./last-refusal.tsx";
 import { SnippetView } from "../../../design/snippet-view.tsx";
 import { createSnippets, keyPlaceholder, type Snippet } from "./snippets.ts";
 import "./first-visit.css";
@@ -84,6 +85,7 @@ export function FirstVisit({ arrived }: FirstVisitProps) {
           <span className="first-visit-pulse" aria-hidden />
           {arrived ? "It is here." : "Waiting for the first trace…"}
         </p>
+        <LastRefusal projectId={projectId} />
       </div>
     </div>
   );
