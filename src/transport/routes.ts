@@ -84,9 +84,10 @@ async function dispatch(
   if (options.cors.handle(request, response)) return;
   const handler = options.rpc.find(exchange);
   if (handler) return options.rpc.serve(exchange, handler, values);
+  // Before REST, which has `POST /v1/metrics` too.
+  if (options.otlp?.matches(exchange)) return options.otlp.serve(exchange, values);
   const match = options.transcoder.find(exchange);
   if (match) return options.transcoder.serve(exchange, match, values);
-  if (options.otlp?.matches(exchange)) return options.otlp.serve(exchange, values);
   if (options.pages?.matches(exchange)) return options.pages.serve(exchange);
   if (options.web?.matches(exchange)) return options.web.serve(exchange);
   const answer = isRead(exchange) ? fixed[exchange.path] : undefined;

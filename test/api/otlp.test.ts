@@ -259,6 +259,50 @@ describe("the source of a session that its spans name", () => {
   });
 });
 
+describe("metrics", () => {
+  test.each([
+    { path: "/v1/metrics", type: protobuf, key: "a project's key" },
+    { path: "/v1/metrics", type: protobuf, key: "an ingestion key" },
+    { path: "/v1/metrics", type: protobuf, key: "no key" },
+    { path: "/opentelemetry/v1/metrics", type: protobuf, key: "an ingestion key" },
+    { path: "/opentelemetry/v1/metrics", type: json, key: "an ingestion key" },
+  ])("$type to $path with $key is a 400 that says what to do", async ({ path, type, key }) => {
+    const keys = new Map([
+      ["a project's key", service.projectKey],
+      ["an ingestion key", service.ingestionKey],
+    ]);
+    const authorization = `Bearer ${keys.get(key) ?? ""}`;
+    const body = type === json ? "{}" : new Uint8Array([10, 0]);
+
+    const response = await post(body, { authorization, "content-type": type }, path);
+
+    const want = "metrics are not stored; OTEL_METRICS_EXPORTER=none stops their export";
+    expect(response.status).toBe(400);
+    expect(response.statusText).toBe(want);
+    expect(response.headers.get("content-type")).toBe(type);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const { message } =
+      type === json
+        ? (JSON.parse(new TextDecoder().decode(bytes)) as JsonObject)
+        : fromBinary(StatusSchema, bytes);
+    expect(message).toBe(want);
+  });
+
+  test("JSON to /v1/metrics makes an evaluator still", async () => {
+    const response = await post(
+      JSON.stringify({
+        name: "after metrics",
+        type: "PYTHON",
+        code_snippet: "def f(e):\n  return 1",
+      }),
+      { authorization: `Bearer ${service.projectKey}` },
+      "/v1/metrics",
+    );
+
+    expect(response.status, await response.text()).toBe(200);
+  });
+});
+
 describe("bad spans and bodies", () => {
   test("bad spans are counted with their reasons, good ones stored", async () => {
     const traceId = newTraceId();

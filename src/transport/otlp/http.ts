@@ -74,7 +74,8 @@ export function formatExportError(contentType: string, status: number, message: 
     : protobufBody(toBinary(StatusSchema, body));
 }
 
-function encodingOf(contentType: string): "json" | "protobuf" | undefined {
+/** Returns the encoding that a content type names; undefined if it names neither. */
+export function encodingOf(contentType = ""): "json" | "protobuf" | undefined {
   const type = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
   if (type === "application/json") return "json";
   return type === "application/x-protobuf" || type === "application/protobuf"

@@ -18,11 +18,11 @@ import { hashedMessageBytesMax, setRequestDigest } from "../request-digest.ts";
 import { noteExported } from "./handlers.ts";
 import { notFoundAnswer } from "../rest/error-body.ts";
 import { isGone } from "../write.ts";
-import { formatExportError, formatExportResponse, parseExportRequest } from "./http.ts";
+import { encodingOf, formatExportError, formatExportResponse, parseExportRequest } from "./http.ts";
 import { type Signal, signals } from "./signals.ts";
 
 export type OtlpRoute = {
-  /** Returns whether a request is an OTLP export. */
+  /** Returns whether a request is an OTLP export, of metrics too. */
   matches(exchange: Exchange): boolean;
   /** Answers an export; never throws. */
   serve(exchange: Exchange, values: ContextValues): Promise<void>;
@@ -41,12 +41,29 @@ export function createOtlpRoute(options: CallOptions, specs: readonly MethodImpl
     for (const folder of folders) routes.set(`${folder}/${signal.name}`, { signal, spec });
   }
   return {
-    matches: ({ httpMethod, path }) => httpMethod === "POST" && routes.has(path),
+    matches: (exchange) =>
+      exchange.httpMethod === "POST" && (routes.has(exchange.path) || isMetricsExport(exchange)),
     async serve(exchange, values) {
       const route = routes.get(exchange.path);
-      if (route !== undefined) await serve(options, route, exchange, values);
+      await (route ? serve(options, route, exchange, values) : refuseMetrics(exchange));
     },
   };
+}
+
+const metricsRefusal = "metrics are not stored; OTEL_METRICS_EXPORTER=none stops their export";
+
+// `POST /v1/metrics` with JSON creates an evaluator.
+function isMetricsExport({ path, request }: Exchange): boolean {
+  if (path === "/opentelemetry/v1/metrics") return true;
+  return path === "/v1/metrics" && encodingOf(headerOf(request, "content-type")) === "protobuf";
+}
+
+// An answer for every key: exporters cannot tell the 404 of a denial from a wrong address.
+async function refuseMetrics(exchange: Exchange): Promise<void> {
+  const contentType = headerOf(exchange.request, "content-type") ?? "";
+  // Python's exporter logs the reason phrase and not the body. HTTP/2 has no phrase.
+  if (exchange.request.httpVersionMajor < 2) exchange.response.statusMessage = metricsRefusal;
+  await write(exchange, 400, formatExportError(contentType, 400, metricsRefusal));
 }
 
 type Route = { readonly signal: Signal; readonly spec: MethodImplSpec };
