@@ -214,6 +214,7 @@ export function inferEventType(span: Span): EventType {
     typeFromVercelOperation(span) ??
     typeFromTellingAttributes(span) ??
     typeFromLiteLlm(span) ??
+    typeFromAutoGen(span) ??
     typeFromLogfire(span) ??
     typeFromName(span) ??
     "tool"
@@ -241,9 +242,16 @@ function typeFromGoogleAdk({ scope, name, attributes }: Span): EventType | undef
   return isInner || name === "invocation" ? "chain" : undefined;
 }
 
-// LiteLLM puts what it sent to the provider on a span inside that of the call.
-function typeFromLiteLlm({ name }: Span): EventType | undefined {
-  return name === "raw_gen_ai_request" ? "chain" : undefined;
+// LiteLLM puts what it sent to the provider on a span inside that of the call, and its proxy makes
+// spans of its own steps, such as `auth` and `router`.
+function typeFromLiteLlm({ scope, name }: Span): EventType | undefined {
+  return scope.name === "litellm" || name === "raw_gen_ai_request" ? "chain" : undefined;
+}
+
+// Messages between the agents of AutoGen, several for each turn of a team.
+function typeFromAutoGen({ scope, attributes }: Span): EventType | undefined {
+  const isMessage = scope.name.startsWith("autogen ") && attributes.has("messaging.operation");
+  return isMessage ? "chain" : undefined;
 }
 
 // Runs, turns and handoffs of the OpenAI Agents SDK, which have no attribute of their kind.

@@ -11,8 +11,9 @@ const unnamedError = "error";
 
 /**
  * Returns the error of a failed span, never empty: the sender's own text, the status message, the
- * last exception's message or type, `error.message`, Langfuse's message, or `error.type`. Undefined
- * if the span did not fail. An exception alone is a failure unless the status is ok.
+ * last exception's message or type, `error.message`, Langfuse's message, LiteLLM's `exception`, or
+ * `error.type`. Undefined if the span did not fail. An exception alone, or the finish reason
+ * `error` of Vercel's SDK, is a failure unless the status is ok.
  */
 export function spanError(draft: Draft): string | undefined {
   const own = text(take(draft, "honeyhive_error"));
@@ -22,8 +23,11 @@ export function spanError(draft: Draft): string | undefined {
   const isOk = span.status === "ok" && !span.attributes.has("langsmith.span.kind");
   if (isOk) return undefined;
   const exception = span.events.findLast((event) => event.name === "exception")?.attributes;
-  // Langfuse's SDK for JavaScript sets no status.
-  const isFailed = span.status === "error" || span.attributes.get(langfuseLevel) === "ERROR";
+  // Langfuse's SDK for JavaScript sets no status, nor does Vercel's for a stream that broke.
+  const isFailed =
+    span.status === "error" ||
+    span.attributes.get(langfuseLevel) === "ERROR" ||
+    span.attributes.get("ai.response.finishReason") === "error";
   if (!isFailed && exception === undefined) return undefined;
   return (
     text(span.statusMessage) ??
@@ -31,6 +35,7 @@ export function spanError(draft: Draft): string | undefined {
     text(exception?.get("exception.type")) ??
     text(span.attributes.get("error.message")) ??
     text(span.attributes.get("langfuse.observation.status_message")) ??
+    text(span.attributes.get("exception")) ??
     text(span.attributes.get("error.type")) ??
     unnamedError
   );

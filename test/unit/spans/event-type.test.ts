@@ -103,6 +103,48 @@ describe("inferEventType", () => {
     expect(eventOf({ attributes, name }).event_type).toBe(want);
   });
 
+  // Spans of a call through LiteLLM's proxy and of a team of AutoGen 0.7.
+  test.each([
+    { of: "litellm", name: "auth", attributes: { service: "auth", call_type: "/v1/chat" } },
+    { of: "litellm", name: "router", attributes: { service: "router", call_type: "acompletion" } },
+    {
+      of: "litellm",
+      name: "Received Proxy Server Request",
+      attributes: { "url.path": "/v1/chat/completions", "http.route": "/v1/chat/completions" },
+    },
+    {
+      of: "autogen SingleThreadedAgentRuntime",
+      name: "autogen publish group_topic_703f74d8.(703f74d8)-T",
+      attributes: {
+        "messaging.operation": "publish",
+        "messaging.destination": "group_topic_703f74d8.(703f74d8)-T",
+      },
+    },
+  ])("$of's step $name is a chain", ({ of, name, attributes }) => {
+    const scope = { name: of, version: "", attributes: new Map() };
+
+    expect(eventOf({ scope, name, attributes }).event_type).toBe("chain");
+  });
+
+  test.each([
+    {
+      of: "litellm",
+      name: "litellm_request",
+      attributes: { "gen_ai.request.model": "m" },
+      want: "model",
+    },
+    {
+      of: "autogen-core",
+      name: "execute_tool get_weather",
+      attributes: { "gen_ai.operation.name": "execute_tool" },
+      want: "tool",
+    },
+  ])("$of's $name stays a $want", ({ of, name, attributes, want }) => {
+    const scope = { name: of, version: "", attributes: new Map() };
+
+    expect(eventOf({ scope, name, attributes }).event_type).toBe(want);
+  });
+
   test.each([
     { name: "invocation", attributes: {}, want: "chain" },
     { name: "call_llm", attributes: { "gen_ai.request.model": "m" }, want: "model" },

@@ -31,6 +31,8 @@ describe("fields of GenAI attributes", () => {
     ["honeyhive_user_id", "u", { user_properties: { user_id: "u" } }],
     ["langsmith.span.tags", "beta, order", { metadata: { tags: ["beta", "order"] } }],
     ["langsmith.span.tags", ["beta", "a, b"], { metadata: { tags: ["beta", "a, b"] } }],
+    ["ai.telemetry.metadata.tags", ["beta", "b"], { metadata: { tags: ["beta", "b"] } }],
+    ["ai.settings.context.tags", ["beta", "b"], { metadata: { tags: ["beta", "b"] } }],
   ])("%s", (key, value, want) => {
     const got = eventOf({ attributes: { [key]: value } });
 
@@ -1588,10 +1590,22 @@ describe("errors", () => {
       want: "TypeError",
     },
     { name: "error.type", parts: { attributes: { "error.type": "timeout" } }, want: "timeout" },
+    {
+      name: "exception of LiteLLM's proxy",
+      parts: { attributes: { exception: "litellm.RateLimitError: stand-in says 429" } },
+      want: "litellm.RateLimitError: stand-in says 429",
+    },
     { name: "nothing said", parts: {}, want: "error" },
     { name: "honeyhive_error", parts: { attributes: { honeyhive_error: "mine" } }, want: "mine" },
   ])("a failed span's error is its $name", ({ parts, want }) => {
     expect(eventOf({ status: "error", ...parts }).error).toBe(want);
+  });
+
+  test("a stream of Vercel's SDK that broke is an error, though its status is unset", () => {
+    expect(eventOf({ attributes: { "ai.response.finishReason": "error" } }).error).toBe("error");
+    expect(eventOf({ attributes: { "ai.response.finishReason": "stop" } })).not.toHaveProperty(
+      "error",
+    );
   });
 
   test("an exception is an error unless the status says ok", () => {

@@ -34,8 +34,10 @@ export const vercel: Convention = {
     "ai.toolCall.id": "metadata.tool_call_id",
     "ai.telemetry.metadata.userId": "metadata.user_id",
     "ai.telemetry.metadata.sessionId": "metadata.session_id",
+    "ai.telemetry.metadata.tags": "metadata.tags",
     "ai.settings.context.userId": "metadata.user_id",
     "ai.settings.context.sessionId": "metadata.session_id",
+    "ai.settings.context.tags": "metadata.tags",
   },
   usage: {
     "ai.usage.promptTokens": "metadata.prompt_tokens",
