@@ -110,6 +110,13 @@ const byLangWatchType = typesOf({
   tool: ["tool", "rag"],
 });
 
+// MLflow writes JSON text.
+const byMlflowType = typesOf({
+  model: ['"CHAT_MODEL"', '"LLM"', '"EMBEDDING"'],
+  chain: ['"AGENT"', '"CHAIN"', '"WORKFLOW"', '"TASK"', '"PARSER"', '"GUARDRAIL"', '"EVALUATOR"'],
+  tool: ['"TOOL"', '"RETRIEVER"', '"RERANKER"', '"MEMORY"'],
+});
+
 const byBraintrustType = typesOf({
   model: ["llm"],
   chain: ["task", "eval", "score", "function"],
@@ -136,6 +143,7 @@ const evidence: readonly (readonly [string, Types])[] = [
   // Steps that are no actions.
   ["genkit:type", typesOf({ chain: ["util", "flow", "flowStep", "dotprompt", "promptTemplate"] })],
   ["langwatch.span.type", byLangWatchType],
+  ["mlflow.spanType", byMlflowType],
 ];
 
 /** Attributes that only one kind of step has, in order of precedence. */

@@ -25,6 +25,7 @@ import { langWatch } from "./conventions/langwatch.ts";
 import { liteLlm } from "./conventions/litellm.ts";
 import { logfire } from "./conventions/logfire.ts";
 import { mastra } from "./conventions/mastra.ts";
+import { mlflow } from "./conventions/mlflow.ts";
 import { openInference } from "./conventions/openinference.ts";
 import { pydanticAi } from "./conventions/pydantic-ai.ts";
 import { springAi } from "./conventions/spring-ai.ts";
@@ -61,6 +62,7 @@ const conventions: readonly Convention[] = [
   langWatch,
   liteLlm,
   braintrust,
+  mlflow,
 ];
 
 const fieldTables = conventions.map(({ fields: table = {} }) => table);
