@@ -7,8 +7,8 @@ import { findUpwards, type Upwards } from "./upwards.ts";
 import { toNumber } from "./values.ts";
 
 /**
- * Returns the ids of those events of one request that repeat the call of another one, which has the
- * same counts of tokens: it is the nearest model event inside, or it has the same id of the
+ * Returns the ids of those events of one request that repeat the call of another one: it is the
+ * nearest model event inside and has the same counts of tokens, or it has the same id of the
  * provider's response and ran at the same time. Of two, the outer one repeats the inner one.
  */
 export function* findRepeatedCalls(events: readonly EventWrite[]): Steps<ReadonlySet<string>> {
@@ -69,13 +69,13 @@ function* addSameResponses(repeated: Set<string>, calls: readonly Call[]): Steps
   const inner = new Map<string, Call>();
   for (const call of calls.toSorted((a, b) => a.start - b.start)) {
     if (call.responseId !== undefined && !repeated.has(call.event.event_id)) {
-      const key = `${call.counts} ${call.responseId}`;
-      const before = inner.get(key);
+      // The counts may differ: OpenLLMetry's of a stream of Anthropic are too high.
+      const before = inner.get(call.responseId);
       // A request may have a span twice, which is one call. An answer from a cache has the id of an
       // earlier call, but another time.
       const isOther = before !== undefined && before.event.event_id !== call.event.event_id;
       if (isOther && call.start <= before.end) repeated.add(before.event.event_id);
-      inner.set(key, call);
+      inner.set(call.responseId, call);
     }
     yield;
   }

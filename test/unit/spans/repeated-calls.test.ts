@@ -143,4 +143,19 @@ describe("both count", () => {
     expect(counting(spans)).toEqual(["aaaaaaaaaaaaaaa5"]);
     expect(counting(spans.toReversed())).toEqual(["aaaaaaaaaaaaaaa5"]);
   });
+
+  // OpenLLMetry adds the counts of the first and the last event of a stream of Anthropic.
+  test("unless one of the two counted the same response otherwise", () => {
+    const spans = [
+      aCall("aaaaaaaaaaaaaaa1", { attributes: { ...ofId(id), "gen_ai.usage.output_tokens": 21 } }),
+      aCall("aaaaaaaaaaaaaaa5", {
+        attributes: ofId(id),
+        startMs: startMs + 10,
+        endMs: startMs + 990,
+      }),
+    ];
+
+    expect(counting(spans)).toEqual(["aaaaaaaaaaaaaaa5"]);
+    expect(counting(spans.toReversed())).toEqual(["aaaaaaaaaaaaaaa5"]);
+  });
 });
