@@ -21,6 +21,9 @@ test("a time has the 24 hours of the axes", () => {
 test.each([
   [999.4, "999 ms"],
   [999.7, "1.00 s"],
+  [9_999, "10.0 s"],
+  [59_949, "59.9 s"],
+  [59_960, "1 m 00 s"],
 ])("a duration of %d milliseconds is %s", (ms, want) => {
   expect(formatDuration(ms)).toBe(want);
 });

@@ -54,8 +54,10 @@ const day = 24 * hour;
 export function formatDuration(ms: number): string {
   if (ms < 1) return ms === 0 ? "0 ms" : `${ms.toFixed(2)} ms`;
   if (ms < second - 0.5) return `${Math.round(ms)} ms`;
-  if (ms < 10 * second) return `${(ms / second).toFixed(2)} s`;
-  if (ms < minute) return `${(ms / second).toFixed(1)} s`;
+  if (ms < 10 * second - 5) return `${(ms / second).toFixed(2)} s`;
+  if (ms < minute - 50) return `${(ms / second).toFixed(1)} s`;
+  // Rounded to tenths of a second it is a minute.
+  if (ms < minute) return formatDuration(minute);
   const pad = (value: number) => String(Math.floor(value)).padStart(2, "0");
   if (ms < hour) return `${Math.floor(ms / minute)} m ${pad((ms % minute) / second)} s`;
   if (ms < day) return `${Math.floor(ms / hour)} h ${pad((ms % hour) / minute)} m`;
