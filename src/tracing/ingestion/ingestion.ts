@@ -35,7 +35,7 @@ export type Ingestion = {
   note(call: IngestionCall): void;
   /** Returns the counts of the last hours. Throws INVALID_ARGUMENT naming the field. */
   report(projectId: ProjectId, hours?: number): Promise<IngestionReport>;
-  /** Writes what is gathered. */
+  /** Writes the waiting counts; call it at the end of the process. */
   stop(): Promise<void>;
 };
 
@@ -67,7 +67,7 @@ export function createIngestion(options: IngestionOptions): Ingestion {
   let writing: Promise<void> | undefined;
   let deletedHourMs = 0;
 
-  /** Writes what is gathered, one write at a time. */
+  /** Writes the waiting counts, after a write that still runs. */
   async function flush(): Promise<void> {
     timer = undefined;
     await writing;
@@ -103,7 +103,10 @@ export function createIngestion(options: IngestionOptions): Ingestion {
     }
   }
 
-  /** Deletes what is no longer kept: once an hour, or with each write until nothing is left. */
+  /**
+   * Deletes the counts older than 30 days. Each write deletes up to `rowsMax` of them, until the
+   * hour has none left.
+   */
   async function deleteOld(): Promise<void> {
     const hour = hourOf(now());
     if (hour === deletedHourMs) return;

@@ -105,11 +105,12 @@ function ingestionOf(values: ContextValues, error: unknown): CallIngestion | und
   const { actor } = principal;
   const noted = values.get(ingestedKey);
   if (error === undefined) return { projectId, actor, ...(noted ?? oneStored) };
-  const { reason, message, details } = serviceErrorOf(error);
+  const known = serviceErrorOf(error);
+  const { reason, message, details } = known;
   // The caller of a batch reads the causes; of a denial only that nothing was found.
   const causes = reason === "BATCH_REJECTED" ? (details?.["errors"] as readonly string[]) : [];
   const isDenied = reason === "NOT_FOUND";
-  const said = causes[0] ?? (isDenied ? message : publicMessageOf(serviceErrorOf(error)));
+  const said = causes[0] ?? (isDenied ? message : publicMessageOf(known));
   return { projectId, actor, stored: 0, rejected: causes.length, message: said || undefined };
 }
 
