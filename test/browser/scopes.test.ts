@@ -192,8 +192,9 @@ describe("the settings of a project", () => {
 
   test("have the kind of keys in their address", async () => {
     const { page } = await app.open(path("keys"));
-    const kind = page.getByRole("radio", { name: "Ingestion", exact: true });
-    await page.getByText("Ingestion", { exact: true }).click();
+    const panel = page.getByRole("tabpanel", { name: "Keys" });
+    const kind = panel.getByRole("radio", { name: "Ingestion", exact: true });
+    await panel.getByText("Ingestion", { exact: true }).click();
     await page.waitForURL("**kind=ingestion**");
 
     await page.reload();

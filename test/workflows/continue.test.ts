@@ -48,33 +48,13 @@ beforeAll(async () => {
     },
   );
   if (binary === undefined) return;
-  const port = await aFreePort();
-  address = `127.0.0.1:${port}`;
-  server = spawn(
-    binary,
-    [
-      "server",
-      "start-dev",
-      "--headless",
-      "--port",
-      String(port),
-      "--log-level",
-      "never",
-      "--dynamic-config-value",
-      `limit.historyCount.suggestContinueAsNew=${longHistory}`,
-    ],
-    { env: { HOME: folder }, stdio: "ignore" },
-  );
-  const connection = openConnection(address);
   await vi.waitUntil(
-    () =>
-      registerSearchAttributes(connection, "default").then(
-        () => true,
-        () => false,
-      ),
+    async () => {
+      if (!server || hasEnded(server)) server = await launch(binary);
+      return isRegistered();
+    },
     { ...patience, interval: 200 },
   );
-  await connection.close();
 }, 600_000);
 afterAll(async () => {
   server?.kill("SIGKILL");
@@ -82,6 +62,32 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 skipTestsWhere(() => missing);
+
+/** Starts a server on a port that was free a moment ago: one that another program takes ends it. */
+async function launch(binary: string): Promise<ChildProcess> {
+  const port = await aFreePort();
+  address = `127.0.0.1:${port}`;
+  const limit = `limit.historyCount.suggestContinueAsNew=${longHistory}`;
+  const flags = ["--headless", "--port", String(port), "--log-level", "never"];
+  const words = ["server", "start-dev", ...flags, "--dynamic-config-value", limit];
+  return spawn(binary, words, { env: { HOME: folder }, stdio: "ignore" });
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function isRegistered(): Promise<boolean> {
+  const connection = openConnection(address);
+  try {
+    await registerSearchAttributes(connection, "default");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await connection.close();
+  }
+}
 
 test("a long archive goes on as a new run, and counts on", async () => {
   const { database } = own;
