@@ -428,6 +428,17 @@ describe("the charts, for a viewer,", () => {
     expect(await findings()).toEqual([]);
   });
 
+  test("can be scrolled by keys before the charts have come", async () => {
+    const look = { userId: await app.addMember("project_viewer") };
+    const { page, findings } = await app.open(path("charts?dashboard=overview"), look);
+    await page.getByRole("region", { name: "Calls of models", exact: true }).waitFor();
+    await page.route("**/QueryChart**", () => undefined);
+    await page.reload();
+    await page.getByRole("region", { name: "Calls of models", exact: true }).waitFor();
+
+    expect(await findings()).toEqual([]);
+  });
+
   async function create(what: "charts" | "dashboards", body: unknown): Promise<{ id: string }> {
     return ((await app.call("POST", `/v1/${what}`, body)) as { data: { id: string } }).data;
   }

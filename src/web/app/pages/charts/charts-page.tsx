@@ -92,7 +92,7 @@ export function ChartsPage() {
         </>
       }
     >
-      <div className="dashboard">
+      <div className="dashboard" role="group" aria-label="Charts of the dashboard" tabIndex={0}>
         <Content
           dashboards={dashboards}
           charts={charts}
