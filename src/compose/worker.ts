@@ -43,6 +43,13 @@ export async function startWorkerApp(core: Core, target: TemporalTarget): Promis
     archives: controlplane.archives,
     eventArchive: createEventArchive((clusterId) => clusters.database(clusterId)),
     client,
+    notifications: {
+      async attempt(input) {
+        const delivery = await core.notifications.attempt(input);
+        metrics.addDelivery(delivery.kind);
+        return delivery;
+      },
+    },
     alertChecks: createAlertChecks(ofProjects),
     deletion: createDeletion({
       ...ofProjects,
@@ -52,7 +59,14 @@ export async function startWorkerApp(core: Core, target: TemporalTarget): Promis
   const { missedNotices } = generation;
   const relay = createRelay({ ...core, client });
   const { isTracing } = config;
-  const worker = startWorker({ target, client, activities, logger, isTracing });
+  const worker = startWorker({
+    target,
+    client,
+    activities,
+    logger,
+    isTracing,
+    onActivity: (activity, result) => metrics.addActivity(activity, result),
+  });
   metrics.watchWorkflows(() => worker.isRunning());
   inBackground(() => {
     relay.follow();

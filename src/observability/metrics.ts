@@ -29,6 +29,12 @@ export type CommittedScores = {
   readonly failed: Readonly<Record<string, number>>;
 };
 
+/** How an attempt of an activity ended; a failed one is tried again. */
+export type ActivityResult = "completed" | "failed";
+
+/** How an attempt of a notification ended; `gone`: its owner was deleted meanwhile. */
+export type DeliveryResult = (typeof deliveryResults)[number];
+
 export type Metrics = {
   readonly registry: Registry;
   /** Counts an answered request. `rpc` is `Service/Method`, `protocol` for example `rest`. */
@@ -50,9 +56,15 @@ export type Metrics = {
   watchEvaluation(stats: () => Promise<EvaluationStats>): void;
   /** Counts scores and failures after their commit. */
   addScores(scores: CommittedScores): void;
+  /** Counts an attempt of an activity. */
+  addActivity(activity: string, result: ActivityResult): void;
+  /** Counts an attempt of a notification after its commit. */
+  addDelivery(result: DeliveryResult): void;
   /** Sets whether this process takes work from Temporal; a process that never does has no gauge. */
   watchWorkflows(isRunning: () => boolean): void;
 };
+
+const deliveryResults = ["delivered", "again", "failed", "gone"] as const;
 
 /** From one millisecond to ten seconds: a cached read up to a large batch. */
 const durationBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
@@ -91,6 +103,7 @@ export function createMetrics(role: Role): Metrics {
   return {
     registry,
     ...createEvaluationMetrics(registry),
+    ...createWorkMetrics(registry),
     observeRequest({ rpc, protocol, outcome, durationMs }) {
       requests.inc({ rpc, protocol, outcome });
       durations.observe({ rpc, protocol }, durationMs / 1_000);
@@ -152,6 +165,30 @@ function createEvaluationMetrics(
       scores.inc({ type }, scored);
       for (const [reason, count] of Object.entries(failed)) failures.inc({ reason }, count);
     },
+  };
+}
+
+function createWorkMetrics(registry: Registry): Pick<Metrics, "addActivity" | "addDelivery"> {
+  const registers = [registry];
+  const activities = new Counter({
+    name: "waggle_activities_total",
+    help: "Attempts of activities that ended, by activity and result: completed or failed.",
+    labelNames: ["activity", "result"],
+    registers,
+  });
+  const deliveries = new Counter({
+    name: "waggle_notification_attempts_total",
+    help:
+      "Attempts of notifications, by result: delivered, again, failed (given up) or gone (its " +
+      "owner was deleted).",
+    labelNames: ["result"],
+    registers,
+  });
+  // Present from the start, so that Prometheus sees the first failure as an increase.
+  for (const result of deliveryResults) deliveries.inc({ result }, 0);
+  return {
+    addActivity: (activity, result) => activities.inc({ activity, result }),
+    addDelivery: (result) => deliveries.inc({ result }),
   };
 }
 

@@ -34,10 +34,14 @@ function attributesOf({ workflowType, workflowExecution, attempt }: Info) {
   };
 }
 
+/** Tells whether an activity ended for others to go on with it, as those of a worker that stops. */
+export function isHandedOver(error: unknown): boolean {
+  return error instanceof CancelledFailure || error instanceof CompleteAsyncError;
+}
+
 /** Notes the failure's kind, not its message, which may quote a tenant's data. */
 function noteFailure(span: Span, error: unknown): void {
-  // A worker that stops cancels its activities, and others go on with them.
-  if (error instanceof CancelledFailure || error instanceof CompleteAsyncError) return;
+  if (isHandedOver(error)) return;
   const { name } = error as Error;
   const kind = error instanceof ApplicationFailure ? (error.type ?? name) : name;
   span.setAttribute("error.type", kind);

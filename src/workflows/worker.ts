@@ -4,6 +4,7 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import type { Info } from "@temporalio/activity";
 import type {
   ActivityInterceptors,
   LogLevel,
@@ -15,7 +16,7 @@ import { chunkStepsMax } from "../base/limits.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Activities } from "./activities.ts";
 import { heartbeatMs } from "./activity.ts";
-import { withSpan } from "./activity-spans.ts";
+import { isHandedOver, withSpan } from "./activity-spans.ts";
 import { readBundle } from "./bundle.ts";
 import { readTls, type TemporalTarget, type WorkflowClient } from "./client.ts";
 import { registerSearchAttributes } from "./namespace.ts";
@@ -34,6 +35,8 @@ export type StartWorkerOptions = {
   readonly client: Pick<WorkflowClient, "connection" | "ensureSchedules" | "findFault">;
   readonly activities: Activities;
   readonly logger: Logger;
+  /** Called at the end of each attempt of an activity that was not cancelled. */
+  readonly onActivity: (activity: string, result: "completed" | "failed") => void;
   /** Whether activities make OpenTelemetry spans. */
   readonly isTracing: boolean;
 };
@@ -60,6 +63,7 @@ const lookMs = 5_000;
 /** Starts work as soon as Temporal is available. Never fails: problems are logged. */
 export function startWorker(options: StartWorkerOptions): WorkflowWorker {
   const { target, logger, isTracing } = options;
+  const counted = countActivities(options.onActivity);
   installRuntime(logger);
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -89,7 +93,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
         connection,
         namespace,
         activities: options.activities,
-        interceptors: { activity: [asBackgroundWork] },
+        interceptors: { activity: [asBackgroundWork, counted] },
         identity: `${hostname()} pid ${process.pid}`,
         shutdownGraceTime: stopGraceMs,
         shutdownForceTime: stopForceMs,
@@ -101,7 +105,7 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
           workflowBundle,
           // Steps of evaluations make no spans: they follow events, so that two Waggles that
           // export to each other would feed each other.
-          interceptors: { activity: [asBackgroundWork, ...(isTracing ? [withSpan] : [])] },
+          interceptors: { activity: [asBackgroundWork, counted, ...(isTracing ? [withSpan] : [])] },
           maxConcurrentActivityTaskExecutions: activitiesMax,
           maxCachedWorkflows: cachedWorkflowsMax,
         },
@@ -177,6 +181,25 @@ export function startWorker(options: StartWorkerOptions): WorkflowWorker {
 
 function asBackgroundWork(): ActivityInterceptors {
   return { inbound: { execute: (input, next) => inBackground(() => next(input)) } };
+}
+
+function countActivities(
+  onActivity: StartWorkerOptions["onActivity"],
+): (context: { readonly info: Info }) => ActivityInterceptors {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        try {
+          const result: unknown = await next(input);
+          onActivity(info.activityType, "completed");
+          return result;
+        } catch (error) {
+          if (!isHandedOver(error)) onActivity(info.activityType, "failed");
+          throw error;
+        }
+      },
+    },
+  });
 }
 
 type Watch = {

@@ -35,7 +35,14 @@ export async function startEvaluationWorker(
     ...createBackfillActivities({ backfillRuns: given }),
   } as Activities;
   const logger = createLogger("fatal");
-  const worker = startWorker({ target, client, activities, logger, isTracing: false });
+  const worker = startWorker({
+    target,
+    client,
+    activities,
+    logger,
+    isTracing: false,
+    onActivity: () => undefined,
+  });
   return {
     client,
     async stop() {

@@ -1,6 +1,7 @@
 // The worker beside the service of a test file, on the Temporal of the test run.
 
 import { afterAll, beforeAll } from "vitest";
+import type { Metrics } from "../../src/observability/metrics.ts";
 import type { Database } from "../../src/postgres/database.ts";
 import { sayMissing, skipTestsWhere } from "../clients/environment.ts";
 import { openTestClusters } from "./database.ts";
@@ -11,6 +12,8 @@ import { openClient, targetOf } from "./workflows.ts";
 export type GivenWorker = {
   readonly temporal: TestTemporal;
   readonly operator: ReturnType<typeof openClient>;
+  /** Counts of the worker, for Prometheus. */
+  readonly metrics: Metrics;
 };
 
 /**
@@ -41,6 +44,7 @@ export function givenWorker(
     );
     const target = targetOf(temporal);
     const worker = await startWorker({ target, database, clusters }, flagsOf());
+    given.metrics = worker.metrics;
     stops.push(() => worker.stop());
   }, 600_000);
   afterAll(async () => {

@@ -205,6 +205,8 @@ test("a webhook that is gone is given up", async () => {
   expect(await notificationsOf(project, id)).toMatchObject([
     { state: "failed", attempts: [{ error: "status 410" }] },
   ]);
+  const counts = await workflows.metrics.registry.metrics();
+  expect(counts).toMatch(/^waggle_notification_attempts_total\{result="failed"\} [1-9]/m);
 }, 300_000);
 
 test("a muted alert is checked and sends nothing; a small sample says nothing", async () => {

@@ -1,7 +1,7 @@
 // Retention carried out by the schedule of a real Temporal: what goes, what stays, the report, and
 // the files.
 
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ScheduleOverlapPolicy } from "@temporalio/client";
@@ -155,6 +155,29 @@ test("many sessions go in batches, each in a file of its own", async () => {
   expect(written.toSorted()).toEqual(["000001.parquet", "000002.parquet", "000003.parquet"]);
   const { totalEvents } = await project.ok("POST /v1/events/export", { filters: [] });
   expect(totalEvents).toBe(2);
+}, 300_000);
+
+test("a folder that cannot be written costs nothing, and its failures are counted", async () => {
+  const project = await givenAMetricProject(service);
+  const call = await caller(project);
+  await give(project, "old", 40);
+  await call("PUT", "", { days: 30 });
+  await rename(folder, `${folder}-away`);
+  await writeFile(folder, "a file in the place of the folder");
+
+  await runs(call, 0);
+  await vi.waitUntil(async () => {
+    const counts = await workflows.metrics.registry.metrics();
+    return /waggle_activities_total\{.*"deleteRetentionBatch",result="failed"\} [1-9]/.test(counts);
+  }, patience);
+  const kept = await project.call("GET /v1/sessions/old");
+  await rm(folder);
+  await rename(`${folder}-away`, folder);
+  const [run] = await runs(call, 1);
+
+  expect(kept.status).toBe(200);
+  expect(run).toMatchObject({ deleted: { sessions: 1, events: 2 } });
+  expect(run?.files).toHaveLength(1);
 }, 300_000);
 
 test("a project whose retention ended, or lies far back, keeps everything", async () => {

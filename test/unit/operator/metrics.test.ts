@@ -1,4 +1,4 @@
-// Prometheus metrics of evaluators: waiting events and runs, scores, failures.
+// Prometheus metrics of evaluators and of work in the background.
 
 import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../../src/observability/metrics.ts";
@@ -45,5 +45,23 @@ describe("metrics of evaluators", () => {
     expect(text).toMatch(/^waggle_scores_total\{type="PYTHON"\} 7$/m);
     expect(text).toMatch(/^waggle_evaluation_failures_total\{reason="EXCEPTION"\} 3$/m);
     expect(text).toMatch(/^waggle_evaluation_failures_total\{reason="TIME_LIMIT"\} 1$/m);
+  });
+});
+
+describe("metrics of work in the background", () => {
+  test("count the ends of activities and of notifications, whose results begin at 0", async () => {
+    const metrics = createMetrics("worker");
+
+    metrics.addActivity("deleteRetentionBatch", "failed");
+    metrics.addActivity("deleteRetentionBatch", "completed");
+    metrics.addActivity("deleteRetentionBatch", "failed");
+    metrics.addDelivery("delivered");
+
+    const text = await metrics.registry.metrics();
+    const activity = 'activity="deleteRetentionBatch"';
+    expect(text).toContain(`waggle_activities_total{${activity},result="failed"} 2\n`);
+    expect(text).toContain(`waggle_activities_total{${activity},result="completed"} 1\n`);
+    expect(text).toContain('waggle_notification_attempts_total{result="delivered"} 1\n');
+    expect(text).toContain('waggle_notification_attempts_total{result="failed"} 0\n');
   });
 });
