@@ -82,6 +82,19 @@ describe("the first visit", () => {
       .waitFor();
   });
 
+  test("says that it cannot look for the trace, until it can", async () => {
+    const { projectId } = await givenAProject(app.service.database);
+    const { page } = await app.open(`/app/p/${projectId}/traces`, { mayFail: true });
+    const waiting = page.getByText("Waiting for the first trace…");
+    await waiting.waitFor();
+
+    await page.route("**/ListSessions**", (route) => route.abort());
+    await page.getByText("The service does not answer. Trying again…").waitFor();
+    await page.unroute("**/ListSessions**");
+
+    await waiting.waitFor();
+  });
+
   test("says what a program lacks, and offers another key after the page was left", async () => {
     const { projectId } = await givenAProject(app.service.database);
     const { page } = await app.open(`/app/p/${projectId}/traces`);

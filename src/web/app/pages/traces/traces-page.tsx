@@ -36,12 +36,12 @@ const SelectionBar = lazy(async () => ({
 
 export function TracesPage() {
   // A project without any trace shows how to send the first one.
-  const { session, isFirstVisit } = useFirstSession();
+  const { session, isFirstVisit, fault } = useFirstSession();
   if (!isFirstVisit) return <Traces />;
   return (
     <Page title="Traces">
       <Suspense fallback={<Loading what="Loading the first steps" />}>
-        <FirstVisit arrived={session} />
+        <FirstVisit arrived={session} fault={fault} />
       </Suspense>
     </Page>
   );

@@ -18,9 +18,11 @@ import "./first-visit.css";
 export type FirstVisitProps = {
   /** The first session, once it is there. */
   readonly arrived: Session | null | undefined;
+  /** Why the page cannot see now whether it is there. */
+  readonly fault: string | undefined;
 };
 
-export function FirstVisit({ arrived }: FirstVisitProps) {
+export function FirstVisit({ arrived, fault }: FirstVisitProps) {
   const projectId = useCurrentProjectId();
   const [tab, setTab] = useState<string>("curl");
   const [keys, setKeys] = useState<Partial<Record<Snippet["key"], string>>>({});
@@ -83,7 +85,11 @@ export function FirstVisit({ arrived }: FirstVisitProps) {
         />
         <p className="first-visit-wait" role="status">
           <span className="first-visit-pulse" aria-hidden />
-          {arrived ? "It is here." : "Waiting for the first trace…"}
+          {arrived
+            ? "It is here."
+            : fault
+              ? `${fault} Trying again…`
+              : "Waiting for the first trace…"}
         </p>
         <LastRefusal projectId={projectId} />
       </div>

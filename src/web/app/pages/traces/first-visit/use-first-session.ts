@@ -12,18 +12,20 @@ export type FirstSession = {
   readonly session: Session | null | undefined;
   /** Whether the project had none when the page was opened. */
   readonly isFirstVisit: boolean;
+  /** Why the last look failed, until one succeeds. */
+  readonly fault: string | undefined;
 };
 
 export function useFirstSession(): FirstSession {
   const projectId = useCurrentProjectId();
   const [emptyProject, setEmptyProject] = useState<string>();
   const isFirstVisit = emptyProject === projectId;
-  const { data } = useRpc(
+  const { data, error } = useRpc(
     SessionService.method.listSessions,
     { limit: 1 },
     { refreshMs: isFirstVisit && pollMs, staleMs: isFirstVisit ? 0 : Number.POSITIVE_INFINITY },
   );
   const session = data && (data.sessions[0] ?? null);
   if (session === null && !isFirstVisit) setEmptyProject(projectId);
-  return { session, isFirstVisit };
+  return { session, isFirstVisit, fault: error?.message };
 }
