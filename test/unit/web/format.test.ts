@@ -5,6 +5,8 @@ import {
   formatActor,
   formatAge,
   formatDuration,
+  formatExactCost,
+  formatExactDuration,
   formatId,
   formatScore,
   formatTime,
@@ -24,8 +26,31 @@ test.each([
   [9_999, "10.0 s"],
   [59_949, "59.9 s"],
   [59_960, "1 m 00 s"],
+  [0, "0 ms"],
+  [0.5, "0.50 ms"],
+  [0.0042, "0.004 ms"],
+  [-0.5, "-0.50 ms"],
+  [-5_000, "-5.00 s"],
+  [-7_500_000, "-2 h 05 m"],
 ])("a duration of %d milliseconds is %s", (ms, want) => {
   expect(formatDuration(ms)).toBe(want);
+});
+
+test.each([
+  [-5_000, "-5.00 s"],
+  [-5_001, "-5,001 ms"],
+  [0.1 + 0.2, "0.3 ms"],
+])("a duration of %d milliseconds is exactly %s", (ms, want) => {
+  expect(formatExactDuration(ms)).toBe(want);
+});
+
+test.each([
+  [0.1 + 0.2, "$0.30"],
+  [12.4, "$12.40"],
+  [0.0000004, "$0.0000004"],
+  [-1.5, "-$1.50"],
+])("a cost of %d dollars is exactly %s", (usd, want) => {
+  expect(formatExactCost(usd)).toBe(want);
 });
 
 test.each([

@@ -23,7 +23,11 @@ export function formatExactCount(count: number): string {
 
 /** Formats a number with all its digits, but for those that are off by the sums of doubles. */
 export function formatExactNumber(value: number): string {
-  return exact.format(Number(value.toPrecision(12)));
+  return exact.format(toExact(value));
+}
+
+function toExact(value: number): number {
+  return Number(value.toPrecision(12));
 }
 
 /** Formats a count with its noun: `1 event`, `1,234 events`. The plural is the noun with an `s`. */
@@ -50,9 +54,12 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Formats milliseconds: `340 ms`, `1.24 s`, `2 m 05 s`, `3 h 12 m`, `2 d 4 h`. */
+/** Formats milliseconds: `0.004 ms`, `340 ms`, `1.24 s`, `-2 m 05 s`, `3 h 12 m`, `2 d 4 h`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1) return ms === 0 ? "0 ms" : `${ms.toFixed(2)} ms`;
+  if (ms < 0) return `-${formatDuration(-ms)}`;
+  // Two decimals of less would be a zero.
+  if (ms < 0.01) return `${exact.format(Number(ms.toPrecision(1)))} ms`;
+  if (ms < 1) return `${ms.toFixed(2)} ms`;
   if (ms < second - 0.5) return `${Math.round(ms)} ms`;
   if (ms < 10 * second - 5) return `${(ms / second).toFixed(2)} s`;
   if (ms < minute - 50) return `${(ms / second).toFixed(1)} s`;
@@ -66,7 +73,9 @@ export function formatDuration(ms: number): string {
 
 /** Formats milliseconds as `formatDuration` where that rounds nothing, else as `2,345 ms`. */
 export function formatExactDuration(ms: number): string {
-  const steps = [second, 10 * second, minute, hour, day].filter((from) => ms >= from).length;
+  const steps = [second, 10 * second, minute, hour, day].filter(
+    (from) => Math.abs(ms) >= from,
+  ).length;
   const step = [1, 10, 100, second, minute, hour][steps] ?? hour;
   return ms % step === 0 ? formatDuration(ms) : `${formatExactNumber(ms)} ms`;
 }
@@ -89,9 +98,9 @@ const exactCost = new Intl.NumberFormat(locale, {
   maximumFractionDigits: 20,
 });
 
-/** Formats US dollars with all their digits: `$12.40`, `$0.00005`. */
+/** Formats US dollars with the digits of `formatExactNumber`: `$12.40`, `$0.00005`. */
 export function formatExactCost(usd: number): string {
-  return exactCost.format(usd);
+  return exactCost.format(toExact(usd));
 }
 
 const ages: readonly (readonly [number, string])[] = [

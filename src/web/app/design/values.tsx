@@ -10,7 +10,9 @@ import {
   formatCost,
   formatCount,
   formatDuration,
+  formatExactCost,
   formatExactCount,
+  formatExactNumber,
   formatId,
   formatTime,
 } from "./format.ts";
@@ -46,7 +48,7 @@ export function Time({ value }: TimeProps) {
 export function Duration({ value }: Maybe<number>) {
   if (value === null || value === undefined) return <Absent />;
   return (
-    <span className="numeric" title={`${value} ms`}>
+    <span className="numeric" title={`${formatExactNumber(value)} ms`}>
       {formatDuration(value)}
     </span>
   );
@@ -56,11 +58,11 @@ export function Duration({ value }: Maybe<number>) {
 export function Cost({ value, isEstimate }: Maybe<number> & { readonly isEstimate?: boolean }) {
   if (value === null || value === undefined) return <Absent />;
   return isEstimate === true ? (
-    <span className="numeric" title={`$${value}, estimated by the price table`}>
+    <span className="numeric" title={`${formatExactCost(value)}, estimated by the price table`}>
       ~{formatCost(value)}
     </span>
   ) : (
-    <span className="numeric" title={`$${value}`}>
+    <span className="numeric" title={formatExactCost(value)}>
       {formatCost(value)}
     </span>
   );
