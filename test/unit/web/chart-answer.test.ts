@@ -56,3 +56,14 @@ test("numbers of CSV are without the noise of sums, and texts are no formulas", 
 
   expect(rows).toEqual(["gpt,0.3", "'=1+1,1234567890.12", "-5,0.00005"]);
 });
+
+test("the numbers of a histogram are events, not values of its measure", () => {
+  const bucket = fromJson(ValueSchema, { from: 0, to: 250 });
+  const result = create(ChartResultSchema, {
+    kind: "histogram",
+    data: { buckets: [bucket], series: [{ measure: "m1", values: [fromJson(ValueSchema, 7)] }] },
+    measures: [{ id: "m1", metric: "duration", aggregation: "avg" }],
+  });
+
+  expect(toCsv(toAnswer(result, false))).toBe("from,to,events\r\n0,250,7");
+});

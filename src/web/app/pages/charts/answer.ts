@@ -50,7 +50,11 @@ export function toAnswer(result: ChartResult, hasSplit: boolean): Answer {
         0,
         measures.findIndex(({ id }) => id === series.measure),
       );
-      const name = measureName(measures[measure] ?? { metric: series.measure });
+      // A histogram counts the events whose values of the measure lie in a bar.
+      const name =
+        kind === "histogram"
+          ? "events"
+          : measureName(measures[measure] ?? { metric: series.measure });
       const split = series.split ?? null;
       const value = series.isOther ? "other" : (split ?? "none");
       const label = isBySplit ? name : measures.length > 1 ? `${value}: ${name}` : value;

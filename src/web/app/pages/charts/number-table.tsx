@@ -27,7 +27,7 @@ export function NumberTable({ label, answer, splitBy, onOpen }: NumberTableProps
             <th scope="col">{head}</th>
             {series.map((one, index) => (
               <th key={`${index} ${one.label}`} scope="col">
-                {kind === "histogram" ? "events" : one.label}
+                {one.label}
               </th>
             ))}
           </tr>
