@@ -1,12 +1,14 @@
 // Which values of a line stand alone: a point shows them, since no line leads there. The axes.
 
 import { expect, test } from "vitest";
+import { formatDuration, formatExactDuration } from "../../../src/web/app/design/format.ts";
 import {
   isolatedIndexes,
   lookOf,
   strokesOf,
   timeAxis,
   valueAxis,
+  valueSteps,
 } from "../../../src/web/app/design/plot-values.ts";
 
 test.each([
@@ -47,4 +49,19 @@ test("thirty lines differ, each by its colour or its strokes", () => {
 
   expect(new Set(drawn).size).toBe(30);
   expect(looks.slice(0, 6).map(strokesOf)).toEqual(looks.slice(0, 6).map(() => []));
+});
+
+test("durations have ticks that are written without rounding", () => {
+  const steps = valueSteps([[0.5, null, 9e9]], true).filter((step) => step >= 1 && step < 8.64e7);
+
+  expect(steps.map(formatDuration)).toEqual(steps.map(formatExactDuration));
+  expect(steps).toContain(1_800_000);
+  expect(steps).not.toContain(2_500_000);
+});
+
+test("counts have whole ticks, other values parts of them", () => {
+  const [least] = valueSteps([[1, null, undefined, 3]], false);
+
+  expect(least).toBe(1);
+  expect(valueSteps([[0.5]], false)).toContain(0.25);
 });

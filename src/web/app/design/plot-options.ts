@@ -2,8 +2,16 @@
 
 import UPlot from "uplot";
 import type { ChartProps } from "./chart.tsx";
+import { formatDuration } from "./format.ts";
 import { formatTick } from "./histogram-scale.ts";
-import { isolatedIndexes, lookOf, strokesOf, timeAxis, valueAxis } from "./plot-values.ts";
+import {
+  isolatedIndexes,
+  lookOf,
+  strokesOf,
+  timeAxis,
+  valueAxis,
+  valueSteps,
+} from "./plot-values.ts";
 
 export type PlotProps = ChartProps & {
   readonly kind: "line" | "bar";
@@ -25,18 +33,11 @@ const labelPx = 20;
 const barShare = 0.82;
 const barPxMax = 40;
 
-/** Steps between the ticks of an axis: 1, 2, 2.5 and 5 in each power of ten. */
-const steps = Array.from({ length: 28 }, (_, index) => index - 12).flatMap((power) =>
-  [1, 2, 2.5, 5].map((factor) => Number(`${factor}e${power}`)),
-);
-const wholeSteps = steps.filter(Number.isInteger);
-
-/** Counts have whole ticks: between 0 and 1 the same word would stand twice. */
-function stepsOf(plot: UPlot): number[] {
-  const isWhole = plot.data
-    .slice(1)
-    .every((values) => [...values].every((value) => Number.isInteger(value ?? 0)));
-  return isWhole ? wholeSteps : steps;
+function stepsOf(plot: UPlot, isDuration: boolean): number[] {
+  return valueSteps(
+    plot.data.slice(1).map((values) => [...values]),
+    isDuration,
+  );
 }
 
 export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.Options {
@@ -72,7 +73,7 @@ export function createPlotOptions({ element, props, onMove }: PlotSetup): UPlot.
         ...axis,
         size: 58,
         grid: { stroke: colorOf("--line"), width: 1 },
-        incrs: stepsOf,
+        incrs: (plot) => stepsOf(plot, props().format === formatDuration),
         values: (_plot, ticks) => ticks.map((tick) => props().format(tick)),
       },
     ],

@@ -3,6 +3,7 @@
 import { widthOfUnit } from "./histogram-scale.ts";
 
 type Values = readonly (number | null)[];
+type MaybeValues = readonly (number | null | undefined)[];
 
 type Axis = {
   readonly kind: "line" | "bar";
@@ -32,6 +33,33 @@ export function valueAxis(min: number | null, max: number | null): [number, numb
 }
 
 const roomFactor = 1.06;
+
+const powers = Array.from({ length: 28 }, (_, index) => index - 12);
+const stepsBy = (...factors: readonly number[]): number[] =>
+  powers.flatMap((power) => factors.map((factor) => Number(`${factor}e${power}`)));
+
+/** Steps between the ticks of an axis. */
+const steps = stepsBy(1, 2, 2.5, 5);
+const roundSteps = stepsBy(1, 2, 5);
+
+/** Steps in milliseconds that seconds, minutes, hours and days are counted in. */
+const durationSteps = [
+  ...roundSteps.filter((step) => step < 1_000),
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3_600_000),
+  ...roundSteps.filter((days) => days >= 1).map((days) => days * 86_400_000),
+];
+
+/**
+ * Returns the steps that the ticks of values may have. Counts have whole ticks: between 0 and 1 the
+ * same word would stand twice. Durations have ticks that `formatDuration` does not cut.
+ */
+export function valueSteps(series: readonly MaybeValues[], isDuration: boolean): number[] {
+  const isWhole = series.every((values) => values.every((one) => Number.isInteger(one ?? 0)));
+  const all = isDuration ? durationSteps : steps;
+  return isWhole ? all.filter(Number.isInteger) : all;
+}
 
 /** Adds each series to those before it, so that bars stand on one another. */
 export function stacked(series: readonly Values[]): (number | null)[][] {
