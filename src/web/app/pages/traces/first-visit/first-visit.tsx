@@ -47,42 +47,46 @@ export function FirstVisit({ arrived, fault }: FirstVisitProps) {
   const isComplete = chosen !== undefined && keys[chosen.key] !== undefined;
   return (
     <div className="first-visit">
-      <div className="first-visit-body">
-        <h2>Send your first trace</h2>
-        <p>
-          This project has no traces yet.{" "}
-          {isComplete
-            ? "The program below is complete as it stands: run it."
-            : `Choose a program, put a key in place of ${keyPlaceholder}, and run it.`}{" "}
-          This page turns to the trace when it arrives.
-        </p>
-        <Tabs
-          label="Ways to send a trace"
-          value={tab}
-          onChange={setTab}
-          tabs={snippets.map((snippet) => ({
-            value: snippet.id,
-            label: snippet.label,
-            content: (
-              <div className="first-visit-steps">
-                <KeyStep
-                  kind={snippet.key}
-                  value={keys[snippet.key]}
-                  onCreated={(value) => setKeys({ ...keys, [snippet.key]: value })}
-                />
-                {snippet.note === undefined ? null : <p>{snippet.note}</p>}
-                {snippet.install === undefined ? null : (
-                  <SnippetView title="Install" code={snippet.install} what="command" />
-                )}
-                <SnippetView
-                  title={snippet.file === "terminal" ? "Run" : snippet.file}
-                  code={snippet.code}
-                  what={snippet.file === "terminal" ? "command" : "program"}
-                />
-              </div>
-            ),
-          }))}
-        />
+      <div className="first-visit-scroll">
+        <div className="first-visit-body">
+          <h2>Send your first trace</h2>
+          <p>
+            This project has no traces yet.{" "}
+            {isComplete
+              ? "The program below is complete as it stands: run it."
+              : `Choose a program, put a key in place of ${keyPlaceholder}, and run it.`}{" "}
+            This page turns to the trace when it arrives.
+          </p>
+          <Tabs
+            label="Ways to send a trace"
+            value={tab}
+            onChange={setTab}
+            tabs={snippets.map((snippet) => ({
+              value: snippet.id,
+              label: snippet.label,
+              content: (
+                <div className="first-visit-steps">
+                  <KeyStep
+                    kind={snippet.key}
+                    value={keys[snippet.key]}
+                    onCreated={(value) => setKeys({ ...keys, [snippet.key]: value })}
+                  />
+                  {snippet.note === undefined ? null : <p>{snippet.note}</p>}
+                  {snippet.install === undefined ? null : (
+                    <SnippetView title="Install" code={snippet.install} what="command" />
+                  )}
+                  <SnippetView
+                    title={snippet.file === "terminal" ? "Run" : snippet.file}
+                    code={snippet.code}
+                    what={snippet.file === "terminal" ? "command" : "program"}
+                  />
+                </div>
+              ),
+            }))}
+          />
+        </div>
+      </div>
+      <div className="first-visit-state">
         <p className="first-visit-wait" role="status">
           <span className="first-visit-pulse" aria-hidden />
           {arrived

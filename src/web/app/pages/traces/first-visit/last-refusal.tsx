@@ -16,7 +16,7 @@ export function LastRefusal({ projectId }: { readonly projectId: string }) {
   const last = data?.data?.groups.find(({ reason }) => reason !== "OK");
   if (!last) return null;
   return (
-    <p className="first-visit-refusal" role="status">
+    <p role="status">
       <Status tone="bad">Refused</Status> <Time value={last.lastAt} />:{" "}
       {last.message ?? last.reason}{" "}
       <Link to="/app/p/$projectId/settings" params={{ projectId }} search={{ tab: "ingestion" }}>
